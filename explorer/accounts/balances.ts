@@ -1,7 +1,7 @@
 import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
-import type { PlacedMovement } from '../ingest/readBlock.ts'
+import type { PlacedMovement } from './coinMovements.ts'
 
 /** Accounts asked for in one query. Both databases take more parameters than this. */
 const QUERIED_AT_ONCE = 500

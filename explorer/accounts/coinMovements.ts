@@ -1,7 +1,8 @@
-import { type Address, parseAddress } from '../../src/primitives/address.ts'
+import type { Address } from '../../src/primitives/address.ts'
 import { equalBytes } from '../../src/primitives/bytes.ts'
 import { MOVEMENT_KINDS } from '../database/schema.ts'
 import type { Event } from '../node/answers.ts'
+import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
 /** Coins that went from one account to another. Minted ones come from nobody, burnt ones go to nobody. */
 export interface CoinMovement {
@@ -10,6 +11,10 @@ export interface CoinMovement {
   /** acoin */
   readonly amount: bigint
   kind: (typeof MOVEMENT_KINDS)[keyof typeof MOVEMENT_KINDS]
+}
+
+export interface PlacedMovement extends CoinMovement {
+  readonly position: number
 }
 
 /** Coins that an account has given and nobody has received yet. */
@@ -77,30 +82,4 @@ function burn(burner: Address, amount: bigint, open: Spent[], movements: CoinMov
   movements.push({ sender: burner, recipient: undefined, amount, kind: MOVEMENT_KINDS.burn })
   spent.left -= amount
   if (spent.left === 0n) open.splice(at, 1)
-}
-
-/** The chain has one denomination. An amount may also be empty: no coins. */
-const COINS = /^([0-9]{1,78})acoin$/
-
-/** `5acoin` → 5n */
-export function coinsOf(text: string): bigint {
-  if (text === '') return 0n
-  const amount = COINS.exec(text)?.[1]
-  if (amount === undefined) throw new Error(`the node reports an invalid amount: ${text.slice(0, 100)}`)
-  return BigInt(amount)
-}
-
-/** Accounts by their texts: the same ones come again and again. */
-const accounts = new Map<string, Address>()
-const MAX_ACCOUNTS = 65_536
-
-/** Reads `coin1…`. */
-export function accountOf(text: string): Address {
-  let account = accounts.get(text)
-  if (account === undefined) {
-    account = parseAddress(text)
-    if (accounts.size === MAX_ACCOUNTS) accounts.clear()
-    accounts.set(text, account)
-  }
-  return account
 }

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import type { Api } from '../api/api.ts'
-import { account, movement, page, pageOf, transaction } from '../api/shapes.ts'
+import { placePage, tokenPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { viewAmount } from '../api/views.ts'
-import { placePage } from '../contracts/shapes.ts'
-import { tokenPageOf } from '../tokens/shapes.ts'
-import { listMovements, listTransactions } from '../transactions/queries.ts'
+import { listMovements } from './queries.ts'
+import { account, movement } from './shapes.ts'
 
 /** Transactions of an account that are counted; an account with more shows none. */
 const MAX_COUNTED = 10_000
@@ -48,20 +47,6 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
         isContract: contract !== undefined || log !== undefined,
       }
     },
-  )
-
-  app.get(
-    '/addresses/:address/transactions',
-    {
-      schema: {
-        tags,
-        summary: 'Transactions of an account',
-        params,
-        querystring: page,
-        response: { 200: pageOf(transaction) },
-      },
-    },
-    ({ params: { address }, query }) => listTransactions(queries, { address }, query),
   )
 
   app.get(

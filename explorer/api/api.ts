@@ -4,13 +4,11 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Kysely } from 'kysely'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
+import type { IndexedBlocks } from '../database/indexedBlocks.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import type { IndexedBlocks } from '../ingest/ingest.ts'
 import type { NodeCache } from '../node/nodeCache.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
-import type { SubmitSources } from '../verify/submitSources.ts'
-import type { Verifier } from '../verify/verifier.ts'
 import type { ClientOf } from './clientOf.ts'
 
 /** What the routes are made of. */
@@ -23,13 +21,10 @@ export interface Api {
   /** for questions that the index has no answer to; only fixed ones, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
-  readonly verifier: Verifier
   readonly clientOf: ClientOf
   /** before the handlers of routes that ask the node about whatever a client names */
   readonly limitNodeQuestions: preHandlerAsyncHookHandler
   readonly logger: Pick<Logger, 'warn'>
-  /** gives sources that a client sent to the verifier, within the client's limits */
-  readonly submitSources: SubmitSources
   /** of the account whose coins the faucet gives away; undefined: there is no faucet */
   readonly faucetAddress: Uint8Array | undefined
   /** newest block of the node; null: not known yet */

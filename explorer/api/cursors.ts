@@ -11,6 +11,12 @@ export interface Part {
   readonly before?: string | undefined
 }
 
+/** A part of a list, and where the next one begins. */
+export interface Page<T> {
+  readonly items: T[]
+  readonly next: number | null
+}
+
 /**
  * The rows of one table that a page shows, with their limit. What is known of them in other tables is joined to these rows, as a query of
  * its own: PostgreSQL may otherwise read another table from its end, until it comes to the rows of a page that is far behind.

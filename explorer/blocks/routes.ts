@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { listMovements } from '../accounts/queries.ts'
+import { movement } from '../accounts/shapes.ts'
 import type { Api } from '../api/api.ts'
-import { block, movement, page, pageOf, problem, transaction } from '../api/shapes.ts'
-import { viewBlock } from '../api/views.ts'
-import { placePage } from '../contracts/shapes.ts'
-import { tokenPageOf } from '../tokens/shapes.ts'
-import { listMovements, listTransactions } from '../transactions/queries.ts'
+import { page, pageOf, placePage, problem, tokenPageOf } from '../api/shapes.ts'
+import { listTransactions } from '../transactions/queries.ts'
+import { transaction } from '../transactions/shapes.ts'
+import { findBlock, listBlocks, viewBlock } from './queries.ts'
+import { block } from './shapes.ts'
 
 /** Blocks by height or hash of either header. */
 export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
@@ -14,16 +15,7 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
   app.get(
     '/blocks',
     { schema: { tags, summary: 'Blocks, newest first', querystring: page, response: { 200: pageOf(block) } } },
-    async ({ query: { limit, before } }) => {
-      let select = queries
-        .selectFrom('block')
-        .selectAll()
-        .orderBy('height', 'desc')
-        .limit(limit + 1)
-      if (before !== undefined) select = select.where('height', '<', before)
-      const rows = await select.execute()
-      return { items: rows.slice(0, limit).map(viewBlock), next: rows.length > limit ? rows[limit - 1]!.height : null }
-    },
+    ({ query }) => listBlocks(queries, {}, query),
   )
 
   const params = z.object({
@@ -33,20 +25,11 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
       .describe('height, or hash of either header'),
   })
 
-  const find = async (id: string) => {
-    const select = queries.selectFrom('block').selectAll()
-    if (!id.startsWith('0x')) return select.where('height', '=', Number(id)).executeTakeFirst()
-    const hash = hexToBytes(id)
-    return select
-      .where((where) => where.or([where('hash', '=', hash), where('consensus_hash', '=', hash)]))
-      .executeTakeFirst()
-  }
-
   app.get(
     '/blocks/:id',
     { schema: { tags, summary: 'A block', params, response: { 200: block, 404: problem } } },
     async ({ params: { id } }, reply) => {
-      const row = await find(id)
+      const row = await findBlock(queries, id)
       return row === undefined ? reply.code(404).send({ error: 'no such block in the index' }) : viewBlock(row)
     },
   )
@@ -63,7 +46,7 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
       },
     },
     async ({ params: { id }, query }, reply) => {
-      const row = await find(id)
+      const row = await findBlock(queries, id)
       if (row === undefined) return reply.code(404).send({ error: 'no such block in the index' })
       return listTransactions(queries, { height: row.height }, query)
     },
@@ -81,7 +64,7 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
       },
     },
     async ({ params: { id }, query }, reply) => {
-      const row = await find(id)
+      const row = await findBlock(queries, id)
       if (row === undefined) return reply.code(404).send({ error: 'no such block in the index' })
       return listMovements(queries, { height: row.height }, query)
     },

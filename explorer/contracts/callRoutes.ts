@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { pageOf, problem } from '../api/shapes.ts'
+import { pageOf, placePage, problem, tokenPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { TX_KINDS } from '../database/schema.ts'
 import { NodeError } from '../node/nodeClient.ts'
-import { tokenPageOf } from '../tokens/shapes.ts'
 import { callsOf, findPosition, listInternalCalls, listLogs, logsOf } from './queries.ts'
-import { callPage, internalCall, log, orderedPage, placePage, stateChanges, topic, tracedPageOf } from './shapes.ts'
+import { callPage, internalCall, log, orderedPage, stateChanges, topic, tracedPageOf } from './shapes.ts'
 import { fetchStateChanges } from './stateChanges.ts'
 
 /** A block is final, so an answer stays right for as long as it is kept; the state of an old block may go meanwhile. */

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { problem } from '../api/shapes.ts'
+import { placePage, problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
-import { delegateOf } from '../verify/chainCode.ts'
+import { delegateOf } from './delegateOf.ts'
 import { findContract, listContracts } from './queries.ts'
-import { contract, contractDetail, placePage, tracedPageOf } from './shapes.ts'
+import { contract, contractDetail, tracedPageOf } from './shapes.ts'
 
 /** Code changes only when a contract is created or destroyed, or an account delegates. */
 const MAX_AGE_MS = 5_000

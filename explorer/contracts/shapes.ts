@@ -5,16 +5,6 @@ import { address, amount, hash, height } from '../api/shapes.ts'
 
 const data = z.string().regex(/^0x([0-9a-f]{2})*$/)
 
-/** Lists whose rows are known by a position and a place in it. */
-export const placePage = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
-  before: z
-    .string()
-    .regex(/^[0-9]{1,16}\.[0-9]{1,7}$/)
-    .optional()
-    .describe('`next` of the previous page'),
-})
-
 /** Lists of one transaction, in the order in which things happened. */
 export const orderedPage = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(100).describe('entries per page'),

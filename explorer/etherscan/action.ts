@@ -1,11 +1,12 @@
 import type { Api } from '../api/api.ts'
 import type { FindFunctionNames } from '../verify/functionNames.ts'
-import type { Submission, SubmitSources } from '../verify/submitSources.ts'
+import type { Submission, SubmitSources, Verification } from '../verify/submitSources.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 
 /** What the actions are made of. */
 export interface EtherscanContext
-  extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight' | 'verifier'> {
+  extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight'>,
+    Pick<Verification, 'verifier'> {
   readonly functionNames: FindFunctionNames
   /** gives the sources that this request has to the verifier, within the client's limits */
   readonly submitSources: (submission: Submission) => ReturnType<SubmitSources>

@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../src/primitives/bytes.ts'
+import { delegateOf } from '../contracts/delegateOf.ts'
 import { CREATION_KINDS } from '../contracts/tables.ts'
-import { delegateOf } from '../verify/chainCode.ts'
 import { type Action, actionsOf, type EtherscanContext, listed, listedInPart } from './action.ts'
 import { transactionFacts } from './transactionFacts.ts'
 

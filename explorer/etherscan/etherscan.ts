@@ -6,6 +6,7 @@ import { createLongBodyLimit } from '../api/longBodies.ts'
 import { NodeError } from '../node/nodeClient.ts'
 import { createFunctionNames } from '../verify/functionNames.ts'
 import { MAX_INPUT_BYTES } from '../verify/standardJson.ts'
+import type { Verification } from '../verify/submitSources.ts'
 import { ACCOUNT_ACTIONS } from './accounts.ts'
 import { type Actions, actionsOf, type EtherscanContext, failed, ok, tooMuch } from './action.ts'
 import { BLOCK_ACTIONS } from './blocks.ts'
@@ -54,7 +55,7 @@ const MODULES: ReadonlyMap<string, Actions> = new Map([
 ])
 
 /** The API of Etherscan: `/api`, `/v2/api?chainid=` and `/v2/chainlist`, for programs that are made for it. */
-export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>): Promise<void> {
+export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'> & Verification): Promise<void> {
   const { queries, services, config, node, cache, nodeHeight, verifier, submitSources, clientOf } = api
   const functionNames = createFunctionNames({ services, queries })
   const takeTurn = createTurns()

@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { address, amount, hash, height } from '../api/shapes.ts'
+import { address, amount, hash, height, time } from '../api/shapes.ts'
 import { GRANT_STATES } from './tables.ts'
-
-const time = z.iso.datetime()
 
 const limit = z.object({
   left: z.int().describe('grants available now'),

@@ -1,8 +1,8 @@
 import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
-import { accountOf, coinsOf } from '../accounts/coinMovements.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
 import type { Event, NodeProposal } from '../node/answers.ts'
+import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
 /** What one event tells of governance. Precompiles cause the same events as messages do. */
 export type GovernanceChange =

@@ -1,5 +1,5 @@
 import type { Api } from '../api/api.ts'
-import { parameters } from '../api/shapes.ts'
+import { parameters } from './shapes.ts'
 
 /** Where the node tells the parameters of its modules, by their names. */
 const PATHS = {

@@ -3,24 +3,22 @@ import { z } from 'zod'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import {
-  type Deposit,
-  deposit,
-  type Proposal,
-  type ProposalDetail,
-  page,
-  pageOf,
-  problem,
-  proposal,
-  proposalDetail,
-  type Vote,
-  vote,
-} from '../api/shapes.ts'
+import { page, pageOf, problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { NodeError } from '../node/nodeClient.ts'
+import {
+  type Deposit,
+  deposit,
+  type Proposal,
+  type ProposalDetail,
+  proposal,
+  proposalDetail,
+  type Vote,
+  vote,
+} from './shapes.ts'
 
 /** About as long as a block takes. */
 const TALLY_MS = 400

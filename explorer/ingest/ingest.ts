@@ -3,6 +3,7 @@ import type { Logger } from '../../src/telemetry/logger.ts'
 import { BalanceBook } from '../accounts/balances.ts'
 import { applyContracts } from '../contracts/contractBook.ts'
 import { IndexInUse, type IndexLock, type IndexWriter, type Row } from '../database/indexDatabase.ts'
+import type { IndexedBlocks } from '../database/indexedBlocks.ts'
 import type { TableName } from '../database/schema.ts'
 import { applyGovernance } from '../governance/ingest.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
@@ -19,14 +20,6 @@ import { type BlockRows, readBlock } from './readBlock.ts'
 /** The index is of another chain than the node's, or the node cannot give what comes next. The message is for the operator. */
 class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch'
-}
-
-/** What is told when the index has new blocks. */
-export interface IndexedBlocks {
-  /** the newest block in the index */
-  readonly height: number
-  /** the newest block of the node, as far as it is known */
-  readonly nodeHeight: number
 }
 
 export interface IngestOptions {

@@ -1,10 +1,10 @@
-import { accountOf, coinsOf } from '../accounts/coinMovements.ts'
 import { writeGenesisContracts } from '../contracts/contractBook.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
 import { endPosition } from '../database/position.ts'
 import type { GenesisAnswer } from '../node/answers.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
+import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
 /** Accounts asked for at once. */
 const PAGE = 1000

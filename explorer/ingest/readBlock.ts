@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Address, AddressError, ZERO_ADDRESS } from '../../src/primitives/address.ts'
 import { bytesKey, hexToBytes, keyBytes } from '../../src/primitives/bytes.ts'
-import { accountOf, type CoinMovement, coinMovements, coinsOf } from '../accounts/coinMovements.ts'
+import { coinMovements, type PlacedMovement } from '../accounts/coinMovements.ts'
 import type { ContractChange } from '../contracts/contractBook.ts'
 import { addEvmRows } from '../contracts/evmRows.ts'
 import { amountToBytes } from '../database/amount.ts'
@@ -10,6 +10,7 @@ import { beginPosition, endPosition, transactionIndexOf, transactionPosition } f
 import { MOVEMENT_KINDS, type TableName, TX_KINDS } from '../database/schema.ts'
 import { governanceChanges, type PlacedChange } from '../governance/ingest.ts'
 import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
+import { accountOf, coinsOf, isEvm, isOfBegin, signersOf } from '../node/readAnswers.ts'
 import type { BlockTotals } from '../statistics/ingest.ts'
 import type { PlacedTransfer } from '../tokens/tokenBook.ts'
 import { tokenTransfers } from '../tokens/tokenTransfers.ts'
@@ -31,10 +32,6 @@ export interface BlockRows {
   readonly governance: readonly PlacedChange[]
   /** created and destroyed ones, in the order in which that happened */
   readonly contracts: readonly ContractChange[]
-}
-
-export interface PlacedMovement extends CoinMovement {
-  readonly position: number
 }
 
 /** Rows by table, as they are gathered. */
@@ -239,24 +236,6 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
     ],
     accounts: [...signers, ...named].map(accountOf),
   }
-}
-
-/** Addresses of those who signed a native transaction, by its events. */
-export function signersOf(events: readonly Event[]): readonly string[] {
-  return events.flatMap(({ type, attributes }) =>
-    type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
-  )
-}
-
-/** EIP-2718 types and RLP lists. The protobuf of a native transaction begins with 0x0a, the tag of its first field. */
-export function isEvm(bytes: Uint8Array): boolean {
-  const first = bytes[0] ?? 0
-  return first >= 0xc0 || (first >= 1 && first <= 4)
-}
-
-/** Whether a block's event is of what modules do before the first transaction. */
-export function isOfBegin({ attributes }: Event): boolean {
-  return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
 }
 
 /** Some values are texts of people: one that only looks like an address is none. */

@@ -2,10 +2,11 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { equalBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { type NetworkNode, network, node, nodeDetail, page, pageOf, problem } from '../api/shapes.ts'
+import { page, pageOf, problem } from '../api/shapes.ts'
 import { viewTime } from '../api/views.ts'
 import type { Tables } from '../database/schema.ts'
 import { type NodeRow, SILENT_MS } from './nodeBook.ts'
+import { type NetworkNode, network, node, nodeDetail } from './shapes.ts'
 
 /** Lags that count as one: each from this many blocks up to the next one. */
 const LAG_STEPS = [0, 3, 10, 100, 1_000] as const

@@ -18,11 +18,11 @@ import type { ExplorerConfig } from '../config/config.ts'
 import { addEvm } from '../contracts/callRoutes.ts'
 import { addContracts } from '../contracts/routes.ts'
 import { isDatabaseAway } from '../database/databaseAway.ts'
+import type { IndexedBlocks } from '../database/indexedBlocks.ts'
 import { addEtherscan } from '../etherscan/etherscan.ts'
 import { addFaucet } from '../faucet/routes.ts'
 import { addParameters } from '../governance/parameters.ts'
 import { addGovernance } from '../governance/routes.ts'
-import type { IndexedBlocks } from '../ingest/ingest.ts'
 import { addHeartbeats } from '../network/reportRoute.ts'
 import { addNodes } from '../network/routes.ts'
 import { createNodeCache } from '../node/nodeCache.ts'
@@ -36,12 +36,14 @@ import { addMempool } from '../transactions/mempool.ts'
 import { addTransactions } from '../transactions/routes.ts'
 import { addSources } from '../verify/routes.ts'
 import { addSourcify } from '../verify/sourcify/sourcify.ts'
-import { createSubmitSources } from '../verify/submitSources.ts'
+import { createSubmitSources, type Verification } from '../verify/submitSources.ts'
 import { addLive } from './live.ts'
 import { addPages } from './pages.ts'
 import { addNetwork } from './statusRoutes.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'verifier' | 'faucetAddress'> {
+interface ServerOptions
+  extends Pick<Api, 'queries' | 'services' | 'node' | 'faucetAddress'>,
+    Pick<Verification, 'verifier'> {
   readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl' | 'trustedProxies'>
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Api } from '../api/api.ts'
-import { viewBlock } from '../api/views.ts'
+import { listBlocks } from '../blocks/queries.ts'
 import { listTransactions } from '../transactions/queries.ts'
 
 /** Clients that listen at the same time: all of them, and one that has many pages open, or is many people behind one address. */
@@ -46,13 +46,11 @@ export function addLive(
   }
 
   const sendNewest = async (): Promise<void> => {
-    const [rows, transactions] = await Promise.all([
-      queries.selectFrom('block').selectAll().orderBy('height', 'desc').limit(NEWEST).execute(),
+    const [blocks, transactions] = await Promise.all([
+      listBlocks(queries, {}, { limit: NEWEST }),
       listTransactions(queries, {}, { limit: NEWEST }),
     ])
-    write(
-      `event: newest\ndata: ${JSON.stringify({ blocks: rows.map(viewBlock), transactions: transactions.items })}\n\n`,
-    )
+    write(`event: newest\ndata: ${JSON.stringify({ blocks: blocks.items, transactions: transactions.items })}\n\n`)
   }
 
   const write = (text: string): void => {

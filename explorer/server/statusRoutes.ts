@@ -9,10 +9,10 @@ import {
 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { found, status } from '../api/shapes.ts'
 import { hasFaucet } from '../faucet/payGrants.ts'
 import { findValidator, searchValidators } from '../stake/queries.ts'
 import { searchTokens } from '../tokens/queries.ts'
+import { found, status } from './shapes.ts'
 
 /** Tokens that a search finds, and validators. */
 const MAX_NAMED = 10

@@ -1,12 +1,11 @@
 import { BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress, toBech32 } from '../../src/primitives/address.ts'
 import { bytesKey, equalBytes } from '../../src/primitives/bytes.ts'
-import { accountOf } from '../accounts/coinMovements.ts'
-import type { FetchedBlock } from '../ingest/fetchBlocks.ts'
 import type { NodeValidator } from '../node/answers.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
+import { accountOf } from '../node/readAnswers.ts'
 import { askState, askWholeState, type PagedAnswer } from '../node/stateQueries.ts'
 import { type Absence, fetchAbsences, type PowerChange, powerChanges } from './signatures.ts'
-import { blockStakingEvents, type PlacedStakingEvent, type StakingEvent } from './stakingEvents.ts'
+import { blockStakingEvents, type PlacedStakingEvent, type StakingBlock, type StakingEvent } from './stakingEvents.ts'
 
 /*
  * What stake is after a batch of blocks, asked of the node where events say that something changed. Shares are not in events, and a slash
@@ -73,7 +72,7 @@ export async function fetchAllStake(node: Pick<NodeClient, 'rest'>, height: numb
  */
 export async function fetchStaking(
   node: Pick<NodeClient, 'rest' | 'comet'>,
-  blocks: readonly FetchedBlock[],
+  blocks: readonly StakingBlock[],
 ): Promise<StakingChanges> {
   const events = blocks.flatMap(blockStakingEvents)
   const powers = blocks.flatMap(({ height, results }) => powerChanges(height, results))

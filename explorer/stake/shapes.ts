@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { address, amount, hash, height, share } from '../api/shapes.ts'
+import { address, amount, hash, height, share, time } from '../api/shapes.ts'
 import { STAKING_EVENT_KINDS } from './tables.ts'
 
 /* What the API tells of validators and stake. Descriptions are what validators say of themselves. */
 
-const time = z.iso.datetime()
 const operator = z
   .string()
   .regex(/^coinvaloper1[02-9ac-hj-np-z]{38}$/)

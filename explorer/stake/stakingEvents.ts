@@ -1,11 +1,19 @@
 import { BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress } from '../../src/primitives/address.ts'
 import { bytesKey, hexToBytes } from '../../src/primitives/bytes.ts'
-import { accountOf, coinsOf } from '../accounts/coinMovements.ts'
 import { beginPosition, endPosition, transactionPosition } from '../database/position.ts'
-import type { FetchedBlock } from '../ingest/fetchBlocks.ts'
-import { isEvm, isOfBegin, signersOf } from '../ingest/readBlock.ts'
-import type { Event, Receipt } from '../node/answers.ts'
+import type { BlockResults, ConsensusBlock, EthereumBlock, Event, Receipt } from '../node/answers.ts'
+import { accountOf, coinsOf, isEvm, isOfBegin, signersOf } from '../node/readAnswers.ts'
 import type { STAKING_EVENT_KINDS } from './tables.ts'
+
+/** What the node returns for a block, as far as stake needs it. */
+export interface StakingBlock {
+  readonly height: number
+  readonly ethereum: Pick<EthereumBlock, 'transactions'>
+  readonly consensus: ConsensusBlock
+  readonly results: BlockResults
+  /** of its EVM transactions, in their order */
+  readonly receipts: readonly Receipt[]
+}
 
 type StakingEventKind = (typeof STAKING_EVENT_KINDS)[number]
 
@@ -35,7 +43,7 @@ const SLASHING_PRECOMPILE = '0x0000000000000000000000000000000000000806'
 const UNJAIL_MESSAGE = '/cosmos.slashing.v1beta1.MsgUnjail'
 
 /** What a block tells of stake, in the order in which it happened. Transactions that failed have changed nothing. */
-export function blockStakingEvents(block: FetchedBlock): readonly PlacedStakingEvent[] {
+export function blockStakingEvents(block: StakingBlock): readonly PlacedStakingEvent[] {
   const { height, ethereum, consensus, results, receipts } = block
   const placed: PlacedStakingEvent[] = []
   const place = (position: number, events: readonly StakingEvent[]): void => {

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { bytesKey } from '../../src/primitives/bytes.ts'
+import type { Page } from '../api/cursors.ts'
 import type { Tables } from '../database/schema.ts'
-import type { Page } from '../transactions/queries.ts'
 import type { Absence } from './shapes.ts'
 import { ABSENCE_KINDS } from './tables.ts'
 

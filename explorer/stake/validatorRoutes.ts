@@ -8,10 +8,9 @@ import {
   toAddress,
 } from '../../src/primitives/address.ts'
 import type { Api } from '../api/api.ts'
-import { block, page, pageOf, problem } from '../api/shapes.ts'
-import { viewBlock } from '../api/views.ts'
-import { placePage } from '../contracts/shapes.ts'
-import { tokenPage, tokenPageOf } from '../tokens/shapes.ts'
+import { page, pageOf, placePage, problem, tokenPage, tokenPageOf } from '../api/shapes.ts'
+import { listBlocks } from '../blocks/queries.ts'
+import { block } from '../blocks/shapes.ts'
 import { findValidator, listDelegators, listStakingEvents, listValidators, viewDetail } from './queries.ts'
 import { absence, delegator, stakingEvent, validator, validatorDetail } from './shapes.ts'
 import { listAbsences } from './uptime.ts'
@@ -140,18 +139,11 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
         response: { 200: pageOf(block), 404: problem },
       },
     },
-    async ({ params: { validator: address }, query: { limit, before = Number.MAX_SAFE_INTEGER } }, reply) => {
+    async ({ params: { validator: address }, query }, reply) => {
       const row = await findValidator(queries, address)
-      if (row === undefined) return reply.code(404).send(none)
-      const rows = await queries
-        .selectFrom('block')
-        .selectAll()
-        .where('proposer', '=', row.consensus_address)
-        .where('height', '<', before)
-        .orderBy('height', 'desc')
-        .limit(limit + 1)
-        .execute()
-      return { items: rows.slice(0, limit).map(viewBlock), next: rows.length > limit ? rows[limit - 1]!.height : null }
+      return row === undefined
+        ? reply.code(404).send(none)
+        : listBlocks(queries, { proposer: row.consensus_address }, query)
     },
   )
 }

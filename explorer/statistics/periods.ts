@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
 import type { z } from 'zod'
-import type { period } from '../api/shapes.ts'
 import { viewTime } from '../api/views.ts'
 import { bytesToAmount } from '../database/amount.ts'
 import type { Tables } from '../database/schema.ts'
+import type { period } from './shapes.ts'
 
 type HourRow = Selectable<Tables['statistics_hour']>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Api } from '../api/api.ts'
-import { period } from '../api/shapes.ts'
 import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from './periods.ts'
+import { period } from './shapes.ts'
 
 /** Hours in a unit. */
 const UNITS = { hour: 1, day: HOURS_A_DAY } as const

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Api } from '../api/api.ts'
-import { problem } from '../api/shapes.ts'
+import { problem, tokenPage, tokenPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { findToken, listHolders, listHoldings, listTokens, listTokenTransfers } from './queries.ts'
-import { token, tokenHolder, tokenHolding, tokenPage, tokenPageOf, tokenTransfer } from './shapes.ts'
+import { token, tokenHolder, tokenHolding, tokenTransfer } from './shapes.ts'
 
 /** Tokens, their transfers and holders. */
 export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {

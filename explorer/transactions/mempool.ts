@@ -3,9 +3,9 @@ import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../../src/primitives/hash.ts'
 import type { Api } from '../api/api.ts'
-import { mempool } from '../api/shapes.ts'
-import { isEvm } from '../ingest/readBlock.ts'
 import type { EthereumTransaction, Hex } from '../node/answers.ts'
+import { isEvm } from '../node/readAnswers.ts'
+import { mempool } from './shapes.ts'
 
 /** Waiting transactions that are shown, as shapes.ts says. The node shows 100 at most. */
 const SHOWN = 50

@@ -1,18 +1,13 @@
-import type { Kysely } from 'kysely'
-import { mergePlaced, newestPart, type Part, type PartOf, placePageOf, type TextPage } from '../api/cursors.ts'
-import { type MovementRow, type TransactionRow, viewMovement, viewTransaction } from '../api/views.ts'
-import { beginPosition, endPosition, heightOf } from '../database/position.ts'
-import type { Tables } from '../database/schema.ts'
-
-/* Lists that several pages need, from the newest to the oldest. Each is one walk along an index, however long the list is. */
+import type { Kysely, Selectable } from 'kysely'
+import { toChecksumAddress } from '../../src/primitives/address.ts'
+import { bytesToHex } from '../../src/primitives/bytes.ts'
+import type { Page } from '../api/cursors.ts'
+import { viewAmount, viewTime } from '../api/views.ts'
+import { beginPosition, endPosition, heightOf, transactionIndexOf } from '../database/position.ts'
+import { type Tables, TX_KINDS } from '../database/schema.ts'
+import type { Transaction } from './shapes.ts'
 
 type Queries = Kysely<Tables>
-
-/** A part of a list, and where the next one begins. */
-export interface Page<T> {
-  readonly items: T[]
-  readonly next: number | null
-}
 
 const TX_COLUMNS = [
   'position',
@@ -91,46 +86,23 @@ export async function findTransaction(
   return row === undefined ? undefined : (await withTimes(queries, [row]))[0]
 }
 
-/** Whose coins: of an account, or those that modules moved at the begin and the end of a block. */
-export type MovementFilter = { readonly account: Uint8Array } | { readonly height: number }
+export type TransactionRow = Omit<Selectable<Tables['tx']>, 'detail'> & { readonly time: number }
 
-/** Coins that moved, from the newest to the oldest. */
-export async function listMovements(
-  queries: Queries,
-  filter: MovementFilter,
-  shown: Part,
-): Promise<TextPage<ReturnType<typeof viewMovement>>> {
-  const part = newestPart(queries, 'coin_movement', shown)
-  const read = (own: PartOf<'coin_movement'>): Promise<MovementRow[]> =>
-    queries
-      .selectFrom(own.as('coin_movement'))
-      .leftJoin('tx', 'tx.position', 'coin_movement.position')
-      .selectAll('coin_movement')
-      .select('tx.hash')
-      .orderBy('coin_movement.position', 'desc')
-      .orderBy('ordinal', 'desc')
-      .execute()
-  if ('height' in filter) {
-    const places = [beginPosition(filter.height), endPosition(filter.height)]
-    return placePageOf(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
+export function viewTransaction(row: TransactionRow): Transaction {
+  return {
+    hash: bytesToHex(row.hash),
+    kind: row.kind === TX_KINDS.evm ? 'evm' : 'native',
+    height: heightOf(row.position),
+    index: transactionIndexOf(row.position)!,
+    time: viewTime(row.time),
+    isSuccessful: row.is_ok === 1,
+    from: toChecksumAddress(row.sender),
+    to: row.recipient === null ? null : toChecksumAddress(row.recipient),
+    value: viewAmount(row.value),
+    fee: viewAmount(row.fee),
+    gasUsed: row.gas_used,
+    gasLimit: row.gas_limit,
+    nonce: row.nonce,
+    method: row.method,
   }
-  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
-  const found = await Promise.all(
-    (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
-  )
-  // What an account gave itself is in both.
-  return placePageOf(mergePlaced(found), shown.limit, viewMovement)
-}
-
-/** Coins that the transaction at this position moved, in their order. */
-export async function movementsAt(queries: Queries, position: number): Promise<ReturnType<typeof viewMovement>[]> {
-  const rows: MovementRow[] = await queries
-    .selectFrom('coin_movement')
-    .leftJoin('tx', 'tx.position', 'coin_movement.position')
-    .selectAll('coin_movement')
-    .select('tx.hash')
-    .where('coin_movement.position', '=', position)
-    .orderBy('ordinal')
-    .execute()
-  return rows.map(viewMovement)
 }

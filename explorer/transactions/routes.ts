@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { movementsAt } from '../accounts/queries.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, problem, transaction } from '../api/shapes.ts'
-import { viewTransaction } from '../api/views.ts'
+import { page, pageOf, problem } from '../api/shapes.ts'
+import { spelledAddress } from '../api/spelledAddress.ts'
 import { runOf } from '../contracts/queries.ts'
 import { listTokenTransfers } from '../tokens/queries.ts'
-import { transactionDetail } from '../tokens/shapes.ts'
-import { findTransaction, listTransactions, movementsAt } from './queries.ts'
+import { findTransaction, listTransactions, viewTransaction } from './queries.ts'
+import { transaction, transactionDetail } from './shapes.ts'
 
 /** Transfers of tokens that a transaction is shown with. */
 const MAX_TRANSFERS = 100
@@ -56,5 +57,19 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
         ...run,
       }
     },
+  )
+
+  app.get(
+    '/addresses/:address/transactions',
+    {
+      schema: {
+        tags: ['addresses'],
+        summary: 'Transactions of an account',
+        params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
+        querystring: page,
+        response: { 200: pageOf(transaction) },
+      },
+    },
+    ({ params: { address }, query }) => listTransactions(queries, { address }, query),
   )
 }

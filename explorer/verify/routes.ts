@@ -5,12 +5,13 @@ import type { Api } from '../api/api.ts'
 import { problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { type ContractSource, compilerList, contractInterface, contractSource } from './shapes.ts'
+import type { Verification } from './submitSources.ts'
 import { bestMatch, findInterface, findSource, type VerifiedSource } from './verifiedContracts.ts'
 
 /** Sources of verified contracts. */
 export function addSources(
   app: Api['app'],
-  { queries, services, verifier }: Pick<Api, 'queries' | 'services' | 'verifier'>,
+  { queries, services, verifier }: Pick<Api, 'queries' | 'services'> & Pick<Verification, 'verifier'>,
 ): void {
   const tags = ['contracts']
 

@@ -25,6 +25,13 @@ export type SubmitSources = (
   request: Pick<FastifyRequest, 'headers' | 'socket'>,
 ) => Promise<{ readonly id: string } | SubmissionRefusal>
 
+/** What routes that verify contracts use beside the parts of `Api`. */
+export interface Verification {
+  readonly verifier: Verifier
+  /** gives sources that a client sent to the verifier, within the client's limits */
+  readonly submitSources: SubmitSources
+}
+
 /** A client that deploys many contracts verifies each; a compilation takes seconds. */
 const SUBMISSIONS = { burst: 30, perHour: 120 } as const
 const ALL_SUBMISSIONS = { burst: 200, perHour: 2_000 } as const

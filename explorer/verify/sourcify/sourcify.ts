@@ -5,6 +5,7 @@ import type { Api } from '../../api/api.ts'
 import { createLongBodyLimit } from '../../api/longBodies.ts'
 import { NodeError } from '../../node/nodeClient.ts'
 import { MAX_INPUT_BYTES } from '../standardJson.ts'
+import type { Verification } from '../submitSources.ts'
 import { bestMatch, findSource, findVerified } from '../verifiedContracts.ts'
 import type { VerificationJob } from '../verifier.ts'
 import { FieldError, selectFields, viewBriefly, viewContract } from './contract.ts'
@@ -43,7 +44,7 @@ export async function addSourcify(
     verifier,
     submitSources,
     clientOf,
-  }: Pick<Api, 'queries' | 'services' | 'verifier' | 'submitSources' | 'clientOf'>,
+  }: Pick<Api, 'queries' | 'services' | 'clientOf'> & Verification,
 ): Promise<void> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {

@@ -1,22 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type {
-  account,
-  Block,
-  Deposit,
-  found,
-  Movement,
-  mempool,
-  NetworkNode,
-  network,
-  Proposal,
-  parameters,
-  period,
-  proposalDetail,
-  status,
-  Transaction,
-  Vote,
-} from '../../api/shapes.ts'
+import type { account, Movement } from '../../accounts/shapes.ts'
+import type { Block } from '../../blocks/shapes.ts'
 import type {
   Call,
   CallPage,
@@ -28,7 +13,12 @@ import type {
   TracedPage,
   TraceState,
 } from '../../contracts/shapes.ts'
-import type { Token, TokenHolder, TokenHolding, TokenTransfer, transactionDetail } from '../../tokens/shapes.ts'
+import type { Deposit, Proposal, parameters, proposalDetail, Vote } from '../../governance/shapes.ts'
+import type { NetworkNode, network } from '../../network/shapes.ts'
+import type { found, status } from '../../server/shapes.ts'
+import type { period } from '../../statistics/shapes.ts'
+import type { Token, TokenHolder, TokenHolding, TokenTransfer } from '../../tokens/shapes.ts'
+import type { mempool, Transaction, transactionDetail } from '../../transactions/shapes.ts'
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { listMovements, type MovementFilter } from '../../../../explorer/accounts/queries.ts'
 import { amountToBytes, bytesToAmount } from '../../../../explorer/database/amount.ts'
 import type { Row } from '../../../../explorer/database/indexDatabase.ts'
 import { migrate } from '../../../../explorer/database/migrate.ts'
 import { beginPosition, endPosition, transactionPosition } from '../../../../explorer/database/position.ts'
 import { openSqlite } from '../../../../explorer/database/sqlite.ts'
-import { listMovements, type MovementFilter } from '../../../../explorer/transactions/queries.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
 

@@ -7,9 +7,9 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { amountToBytes } from '../../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../../explorer/database/indexDatabase.ts'
+import type { IndexedBlocks } from '../../../../explorer/database/indexedBlocks.ts'
 import { openDatabase } from '../../../../explorer/database/open.ts'
 import { openServices, type ServiceQueries } from '../../../../explorer/database/services.ts'
-import type { IndexedBlocks } from '../../../../explorer/ingest/ingest.ts'
 import { createTestServer, refuse } from '../../../support/explorer/testServer.ts'
 
 const listeners = new Set<(indexed: IndexedBlocks) => void>()
