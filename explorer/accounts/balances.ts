@@ -37,14 +37,14 @@ export class BalanceBook {
       this.#add(changed, bytesKey(recipient), amount, position)
       if (unknown.delete(bytesKey(recipient))) firstPositions.push(position)
     }
-    const rows: Row[] = []
+    const rows: Row<'coin_balance'>[] = []
     for (const [key, { amount, position }] of changed) {
       // Within a block the order of a spend and a receipt is known, so no balance is negative at any moment that counts: the end.
       if (amount < 0n)
         throw new BalanceError(
           `0x${Buffer.from(keyBytes(key)).toString('hex')} would have ${amount} acoin at ${position}`,
         )
-      rows.push([keyBytes(key), amountToBytes(amount), position])
+      rows.push({ address: keyBytes(key), amount: amountToBytes(amount), position })
     }
     await writer.replace('coin_balance', rows)
     this.#keep(changed)

@@ -1,8 +1,8 @@
 import type { Address } from '../../src/primitives/address.ts'
 import { equalBytes } from '../../src/primitives/bytes.ts'
-import { MOVEMENT_KINDS } from '../database/schema.ts'
 import type { Event } from '../node/answers.ts'
 import { accountOf, coinsOf } from '../node/readAnswers.ts'
+import { MOVEMENT_KINDS } from './tables.ts'
 
 /** Coins that went from one account to another. Minted ones come from nobody, burnt ones go to nobody. */
 export interface CoinMovement {

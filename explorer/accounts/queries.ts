@@ -4,8 +4,9 @@ import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { mergePlaced, newestPart, type Part, type PartOf, placePageOf, type TextPage } from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
-import { MOVEMENT_KINDS, type Tables } from '../database/schema.ts'
+import type { Tables } from '../database/schema.ts'
 import type { Movement } from './shapes.ts'
+import { MOVEMENT_KINDS } from './tables.ts'
 
 /* Coins that moved, from the newest movement to the oldest. */
 

@@ -1,8 +1,9 @@
 import { type Address, parseAddress } from '../../src/primitives/address.ts'
 import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
-import type { IndexWriter, Row } from '../database/indexDatabase.ts'
+import type { IndexWriter } from '../database/indexDatabase.ts'
+import type { Tables } from '../database/schema.ts'
 import type { GenesisAnswer } from '../node/answers.ts'
-import { CREATION_KINDS, type EvmTables } from './tables.ts'
+import { CREATION_KINDS } from './tables.ts'
 
 /** A contract that was created, or that ran SELFDESTRUCT. */
 export interface ContractChange {
@@ -14,7 +15,7 @@ export interface ContractChange {
   readonly created: { readonly creator: Address; readonly kind: number } | undefined
 }
 
-type Contract = EvmTables['contract']
+type Contract = Tables['contract']
 
 /** Contracts asked for in one query. Both databases take more parameters than this. */
 const QUERIED_AT_ONCE = 500
@@ -39,7 +40,7 @@ export async function applyContracts(writer: IndexWriter, changes: readonly Cont
   }
   await writer.replace(
     'contract',
-    [...changed].map((key) => rowOf(contracts.get(key)!)),
+    [...changed].map((key) => contracts.get(key)!),
   )
 }
 
@@ -77,12 +78,8 @@ export async function writeGenesisContracts(
   for (const address of precompiles) put(address, CREATION_KINDS.precompile, null)
   await writer.insert(
     'contract',
-    [...contracts.values()].map((contract, ordinal) =>
-      rowOf({ ...contract, position: 0, ordinal, creator: null, destroyed: null, is_deleted: 0 }),
-    ),
+    [...contracts.values()].map((contract, ordinal) => {
+      return { ...contract, position: 0, ordinal, creator: null, destroyed: null, is_deleted: 0 }
+    }),
   )
-}
-
-function rowOf({ address, position, ordinal, creator, kind, destroyed, is_deleted, label }: Contract): Row {
-  return [address, position, ordinal, creator, kind, destroyed, is_deleted, label]
 }

@@ -1,7 +1,6 @@
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
-import type { Row } from '../database/indexDatabase.ts'
-import type { TableName } from '../database/schema.ts'
+import type { AddRow } from '../database/rowSet.ts'
 import type { EthereumTransaction, Receipt } from '../node/answers.ts'
 import { type Call, isListed, packCalls } from './callTree.ts'
 import type { ContractChange } from './contractBook.ts'
@@ -14,18 +13,28 @@ import { CALL_KINDS, CREATION_KINDS } from './tables.ts'
  * @returns the contracts that it created and destroyed, in the order in which it did
  */
 export function addEvmRows(
-  add: (table: TableName, row: Row) => void,
+  add: AddRow,
   position: number,
   transaction: Pick<EthereumTransaction, 'from' | 'to'>,
   receipt: Pick<Receipt, 'logs' | 'status' | 'contractAddress'>,
   trace: TransactionTrace | undefined,
 ): readonly ContractChange[] {
   for (const [ordinal, log] of receipt.logs.entries()) {
-    const topics = [0, 1, 2, 3].map((at) => (log.topics[at] === undefined ? null : hexToBytes(log.topics[at])))
-    add('log', [position, ordinal, hexToBytes(log.address), ...topics, hexToBytes(log.data), Number(log.logIndex)])
+    const topic = (at: number): Uint8Array | null => (log.topics[at] === undefined ? null : hexToBytes(log.topics[at]))
+    add('log', {
+      position,
+      ordinal,
+      address: hexToBytes(log.address),
+      topic0: topic(0),
+      topic1: topic(1),
+      topic2: topic(2),
+      topic3: topic(3),
+      data: hexToBytes(log.data),
+      log_index: Number(log.logIndex),
+    })
   }
   if (receipt.logs.length > 0 || trace !== undefined) {
-    add('tx_run', [position, receipt.logs.length, trace?.state ?? null, trace?.tree?.count ?? 0])
+    add('tx_run', { position, logs: receipt.logs.length, trace: trace?.state ?? null, calls: trace?.tree?.count ?? 0 })
   }
   const changes: ContractChange[] = []
   if (transaction.to === null && receipt.contractAddress !== null && Number(receipt.status) === 1) {
@@ -34,7 +43,7 @@ export function addEvmRows(
   }
   if (trace?.tree === undefined) return changes
   const { calls } = trace.tree
-  add('call_tree', [position, packCalls(calls)])
+  add('call_tree', { position, calls: packCalls(calls) })
   for (const call of calls) {
     if (!isListed(call)) continue
     addInternalCall(add, position, call)
@@ -44,13 +53,23 @@ export function addEvmRows(
   return changes
 }
 
-function addInternalCall(add: (table: TableName, row: Row) => void, position: number, call: Call): void {
+function addInternalCall(add: AddRow, position: number, call: Call): void {
   const { ordinal, depth, kind, from, to, value, gas, gasUsed, isEffective, error } = call
-  const sides = [hexToBytes(from), to === null ? null : hexToBytes(to)]
-  const rest = [amountToBytes(value), gas, gasUsed, isEffective ? 1 : 0, error]
-  add('internal_call', [position, ordinal, depth, kind, ...sides, ...rest])
+  add('internal_call', {
+    position,
+    ordinal,
+    depth,
+    kind,
+    sender: hexToBytes(from),
+    recipient: to === null ? null : hexToBytes(to),
+    value: amountToBytes(value),
+    gas,
+    gas_used: gasUsed,
+    is_ok: isEffective ? 1 : 0,
+    error,
+  })
   for (const account of new Set(to === null ? [from] : [from, to])) {
-    add('account_call', [hexToBytes(account), position, ordinal])
+    add('account_call', { address: hexToBytes(account), position, ordinal })
   }
 }
 

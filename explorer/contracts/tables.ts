@@ -1,87 +1,121 @@
-/*
- * Tables of what the EVM did: logs, calls between contracts, contracts. They are part of schema.ts, whose rules hold here too.
- */
+import { bytes, defineTable, int, nullable, text } from '../database/defineTable.ts'
 
-interface LogTable {
-  position: number
-  /** order within the position */
-  ordinal: number
-  /** of the contract that emitted it */
-  address: Uint8Array
-  topic0: Uint8Array | null
-  topic1: Uint8Array | null
-  topic2: Uint8Array | null
-  topic3: Uint8Array | null
-  data: Uint8Array
-  /** order within the Ethereum block, as `eth_getLogs` counts */
-  log_index: number
-}
+/* What the EVM did: logs, calls between contracts, contracts. */
 
-/** An EVM transaction that ran code or emitted logs; others have no row. */
-interface TxRunTable {
-  position: number
-  logs: number
-  /** see {@link TRACE_STATES}; null: no code ran */
-  trace: number | null
-  /** calls in its tree, its own included; 0 without a tree */
-  calls: number
-}
-
-/** All calls of a transaction. They are only ever read together. */
-interface CallTreeTable {
-  position: number
-  /** ingest/callTree.ts */
-  calls: Uint8Array
-}
-
-/**
- * Calls between contracts that moved coins, created a contract or destroyed one. The transaction's own call is none of them. Each costs
- * thousands of gas, so the block's gas limit bounds how many there are.
- */
-interface InternalCallTable {
-  position: number
-  /** place in the transaction's tree, callers before those that they call; 0 is the transaction's own call */
-  ordinal: number
-  depth: number
-  /** see {@link CALL_KINDS} */
-  kind: number
-  sender: Uint8Array
-  /** null: a creation that failed */
-  recipient: Uint8Array | null
-  value: Uint8Array
-  gas: number
-  gas_used: number
-  /** 1: what it did stayed; 0: it failed, or a call around it did */
-  is_ok: number
-  /** why it failed itself */
-  error: string | null
-}
-
-/** Whose list an internal call is in: both sides. */
-interface AccountCallTable {
-  address: Uint8Array
-  position: number
-  ordinal: number
-}
-
-/** A contract, by its newest creation: one that was destroyed may be created again at the same address. */
-interface ContractTable {
-  address: Uint8Array
-  /** of its creation; 0: it is in the genesis */
-  position: number
-  /** its place in the tree of the transaction, or in the genesis */
-  ordinal: number
-  /** null: it is in the genesis */
-  creator: Uint8Array | null
-  /** see {@link CREATION_KINDS} */
-  kind: number
-  /** the newest position in which it ran SELFDESTRUCT; null: never */
-  destroyed: number | null
-  /** 1: it is gone. EIP-6780: SELFDESTRUCT deletes a contract in the transaction that created it alone, and else only gives its coins away */
-  is_deleted: number
-  /** what the genesis calls it */
-  label: string | null
-}
+export const CONTRACT_TABLES = {
+  log: defineTable({
+    since: '0007_evm',
+    columns: {
+      position: int,
+      /** order within the position */
+      ordinal: int,
+      /** of the contract that emitted it */
+      address: bytes,
+      topic0: nullable(bytes),
+      topic1: nullable(bytes),
+      topic2: nullable(bytes),
+      topic3: nullable(bytes),
+      data: bytes,
+      /** order within the Ethereum block, as `eth_getLogs` counts */
+      log_index: int,
+    },
+    key: ['position', 'ordinal'],
+    indexes: {
+      log_address: { columns: ['address', 'position', 'ordinal'] },
+      log_topic: { columns: ['topic0', 'position', 'ordinal'] },
+      log_address_topic: { columns: ['address', 'topic0', 'position', 'ordinal'] },
+    },
+  }),
+  /** An EVM transaction that ran code or emitted logs; others have no row. */
+  tx_run: defineTable({
+    since: '0007_evm',
+    columns: {
+      position: int,
+      logs: int,
+      /** see {@link TRACE_STATES}; null: no code ran */
+      trace: nullable(int),
+      /** calls in its tree, its own included; 0 without a tree */
+      calls: int,
+    },
+    key: ['position'],
+    indexes: {
+      // For the transactions whose calls are not known (FIRST_UNTRACED), which are few of many.
+      tx_run_untraced: { columns: ['position'], where: 'trace >= 2', since: '0012_untraced' },
+    },
+  }),
+  /** All calls of a transaction. They are only ever read together. */
+  call_tree: defineTable({
+    since: '0007_evm',
+    columns: {
+      position: int,
+      /** ingest/callTree.ts */
+      calls: bytes,
+    },
+    key: ['position'],
+  }),
+  /**
+   * Calls between contracts that moved coins, created a contract or destroyed one. The transaction's own call is none of them. Each costs
+   * thousands of gas, so the block's gas limit bounds how many there are.
+   */
+  internal_call: defineTable({
+    since: '0007_evm',
+    columns: {
+      position: int,
+      /** place in the transaction's tree, callers before those that they call; 0 is the transaction's own call */
+      ordinal: int,
+      depth: int,
+      /** see {@link CALL_KINDS} */
+      kind: int,
+      sender: bytes,
+      /** null: a creation that failed */
+      recipient: nullable(bytes),
+      value: bytes,
+      gas: int,
+      gas_used: int,
+      /** 1: what it did stayed; 0: it failed, or a call around it did */
+      is_ok: int,
+      /** why it failed itself */
+      error: nullable(text),
+    },
+    key: ['position', 'ordinal'],
+  }),
+  /** Whose list an internal call is in: both sides. */
+  account_call: defineTable({
+    since: '0007_evm',
+    columns: {
+      address: bytes,
+      position: int,
+      ordinal: int,
+    },
+    key: ['address', 'position', 'ordinal'],
+  }),
+  /** A contract, by its newest creation: one that was destroyed may be created again at the same address. */
+  contract: defineTable({
+    since: '0007_evm',
+    columns: {
+      address: bytes,
+      /** of its creation; 0: it is in the genesis */
+      position: int,
+      /** its place in the tree of the transaction, or in the genesis */
+      ordinal: int,
+      /** null: it is in the genesis */
+      creator: nullable(bytes),
+      /** see {@link CREATION_KINDS} */
+      kind: int,
+      /** the newest position in which it ran SELFDESTRUCT; null: never */
+      destroyed: nullable(int),
+      /** 1: it is gone. EIP-6780: SELFDESTRUCT deletes a contract in the transaction that created it alone, and else only gives its coins away */
+      is_deleted: int,
+      /** what the genesis calls it */
+      label: nullable(text),
+    },
+    key: ['address'],
+    indexes: {
+      contract_position: { columns: ['position', 'ordinal'] },
+      contract_creator: { columns: ['creator', 'position', 'ordinal'] },
+    },
+  }),
+} as const
 
 /**
  * What is known of the calls of a transaction. `cut`: some of its calls are left out; `notKept`: the node had no state that old;
@@ -104,12 +138,3 @@ export const CALL_KINDS = {
 
 /** How a contract came to be: by a transaction to nobody, by an instruction of another contract, with the chain. */
 export const CREATION_KINDS = { transaction: 0, create: 1, create2: 2, genesis: 3, precompile: 4 } as const
-
-export interface EvmTables {
-  log: LogTable
-  tx_run: TxRunTable
-  call_tree: CallTreeTable
-  internal_call: InternalCallTable
-  account_call: AccountCallTable
-  contract: ContractTable
-}

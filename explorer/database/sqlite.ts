@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import { type Cell, COLUMNS, type IndexDatabase, IndexInUse, type IndexWriter, type Row } from './indexDatabase.ts'
+import { type Cell, cellsOf, type IndexDatabase, IndexInUse, type IndexWriter } from './indexDatabase.ts'
 import type { TableName, Tables } from './schema.ts'
 
 /** How long a connection waits for another one's transaction. */
@@ -67,11 +67,13 @@ export function connectSqlite<T>(path: string, isReader = false) {
 }
 
 function createWriter(database: DatabaseSync, queries: IndexWriter['queries']): IndexWriter {
-  const run = (verb: string, table: TableName, rows: readonly Row[]): Promise<void> => {
+  const run = (verb: string, table: TableName, rows: readonly object[]): Promise<void> => {
     if (rows.length === 0) return Promise.resolve()
-    const { columns } = COLUMNS[table]
-    const statement = cached(database, `${verb} into "${table}" values (${columns.map(() => '?').join(', ')})`)
-    for (const row of rows) statement.run(...(row as Cell[]))
+    const cells = cellsOf(table)
+    const names = cells.columns.map((name) => `"${name}"`).join(', ')
+    const places = cells.columns.map(() => '?').join(', ')
+    const statement = cached(database, `${verb} into "${table}" (${names}) values (${places})`)
+    for (const row of rows) statement.run(...cells.of(row))
     return Promise.resolve()
   }
   return {

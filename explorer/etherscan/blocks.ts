@@ -1,7 +1,7 @@
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { bytesToAmount } from '../database/amount.ts'
 import { beginPosition, endPosition } from '../database/position.ts'
-import { TX_KINDS } from '../database/schema.ts'
+import { TX_KINDS } from '../transactions/tables.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, ok } from './action.ts'
 import { RequestError } from './parameters.ts'
 

@@ -1,6 +1,6 @@
 import { bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import { viewAmount } from '../api/views.ts'
-import { TOKEN_KINDS } from '../database/schema.ts'
+import { TOKEN_KINDS } from '../tokens/tables.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, listed, ok } from './action.ts'
 
 const KIND_NAMES: Readonly<Record<number, string>> = {

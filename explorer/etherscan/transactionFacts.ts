@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { viewAmount } from '../api/views.ts'
 import { heightOf } from '../database/position.ts'
-import { type Tables, TX_KINDS } from '../database/schema.ts'
+import type { Tables } from '../database/schema.ts'
+import { TX_KINDS } from '../transactions/tables.ts'
 import { tooMuch } from './action.ts'
 
 const READ_AT_ONCE = 500

@@ -1,4 +1,4 @@
-import { TX_KINDS } from '../database/schema.ts'
+import { TX_KINDS } from '../transactions/tables.ts'
 import { type Action, actionsOf, type EtherscanContext, ok } from './action.ts'
 
 async function findEvm(queries: EtherscanContext['queries'], hash: Uint8Array) {

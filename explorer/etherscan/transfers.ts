@@ -1,7 +1,7 @@
 import { ZERO_ADDRESS } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import { viewAmount } from '../api/views.ts'
-import { TOKEN_KINDS } from '../database/schema.ts'
+import { TOKEN_KINDS } from '../tokens/tables.ts'
 import type { EtherscanContext } from './action.ts'
 import { type HeightRange, type ListPart, RequestError } from './parameters.ts'
 import { boundsOf, newestHeight, partBetween } from './places.ts'

@@ -2,9 +2,8 @@ import type { Selectable, Transaction } from 'kysely'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { ServiceQueries, ServiceTables } from '../database/services.ts'
-import type { FaucetTables } from './tables.ts'
 
-export type Grant = Selectable<FaucetTables['faucet_grant']>
+export type Grant = Selectable<ServiceTables['faucet_grant']>
 
 /** acoin of a grant. */
 export const GRANT_AMOUNT = 100n * 10n ** 18n

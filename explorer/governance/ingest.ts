@@ -1,6 +1,7 @@
 import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
+import type { Tables } from '../database/schema.ts'
 import type { Event, NodeProposal } from '../node/answers.ts'
 import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
@@ -59,30 +60,37 @@ export async function applyGovernance(writer: IndexWriter, changes: readonly Pla
 }
 
 async function addDeposits(writer: IndexWriter, changes: readonly PlacedChange[]): Promise<void> {
-  const rows: Row[] = []
+  const rows: Row<'proposal_deposit'>[] = []
   let number = await lastNumber(writer, 'proposal_deposit')
   for (const { position, change } of changes) {
     if (change.kind !== 'deposit') continue
     number++
-    rows.push([number, change.id, change.depositor, amountToBytes(change.amount), position])
+    rows.push({
+      number,
+      proposal_id: change.id,
+      depositor: change.depositor,
+      amount: amountToBytes(change.amount),
+      position,
+    })
   }
   await writer.insert('proposal_deposit', rows)
 }
 
 async function addVotes(writer: IndexWriter, changes: readonly PlacedChange[]): Promise<void> {
-  const rows: [number, number, Uint8Array, string, number, number][] = []
+  const rows: Tables['proposal_vote'][] = []
   /** the newest vote in `rows`, by proposal and voter */
-  const newest = new Map<number, Map<string, (typeof rows)[number]>>()
+  const newest = new Map<number, Map<string, Tables['proposal_vote']>>()
   let number = await lastNumber(writer, 'proposal_vote')
   for (const { position, change } of changes) {
     if (change.kind !== 'vote') continue
     number++
-    const row: (typeof rows)[number] = [number, change.id, change.voter, change.options, position, 1]
+    const { id, voter, options } = change
+    const row: Tables['proposal_vote'] = { number, proposal_id: id, voter, options, position, is_newest: 1 }
     rows.push(row)
-    const voters = newest.get(change.id) ?? new Map<string, (typeof rows)[number]>()
+    const voters = newest.get(change.id) ?? new Map<string, Tables['proposal_vote']>()
     newest.set(change.id, voters)
     const before = voters.get(bytesKey(change.voter))
-    if (before !== undefined) before[5] = 0
+    if (before !== undefined) before.is_newest = 0
     voters.set(bytesKey(change.voter), row)
   }
   for (const [id, voters] of newest) {
@@ -130,7 +138,19 @@ async function changeProposals(writer: IndexWriter, changes: readonly PlacedChan
           tally: null,
         })
         await writer.insert('proposal', [
-          [id, submitted, null, status, 0, null, null, null, null, amountToBytes(0n), none],
+          {
+            id,
+            position: submitted,
+            proposer: null,
+            status,
+            is_expedited: 0,
+            submit_time: null,
+            deposit_end_time: null,
+            voting_start_time: null,
+            voting_end_time: null,
+            total_deposit: amountToBytes(0n),
+            content: none,
+          },
         ])
       }
       continue
@@ -138,23 +158,23 @@ async function changeProposals(writer: IndexWriter, changes: readonly PlacedChan
     const { title, summary, metadata, messages, failed_reason: failedReason, final_tally_result: tally } = proposal
     const total = proposal.total_deposit.reduce((sum, { amount, denom }) => sum + coinsOf(`${amount}${denom}`), 0n)
     await writer.replace('proposal', [
-      [
+      {
         id,
-        submitted,
-        proposal.proposer === '' ? null : accountOf(proposal.proposer),
-        proposal.status
+        position: submitted,
+        proposer: proposal.proposer === '' ? null : accountOf(proposal.proposer),
+        status: proposal.status
           .slice(STATUS_PREFIX.length)
           .replace(/_PERIOD$/, '')
           .toLowerCase(),
-        proposal.expedited ? 1 : 0,
-        timeOf(proposal.submit_time),
-        timeOf(proposal.deposit_end_time),
-        timeOf(proposal.voting_start_time),
-        timeOf(proposal.voting_end_time),
-        amountToBytes(total),
-        // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
-        JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
-      ],
+        is_expedited: proposal.expedited ? 1 : 0,
+        submit_time: timeOf(proposal.submit_time),
+        deposit_end_time: timeOf(proposal.deposit_end_time),
+        voting_start_time: timeOf(proposal.voting_start_time),
+        voting_end_time: timeOf(proposal.voting_end_time),
+        total_deposit: amountToBytes(total),
+        content: // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
+          JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
+      },
     ])
   }
 }

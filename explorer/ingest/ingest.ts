@@ -2,9 +2,9 @@ import { bytesToHex, equalBytes, hexToBytes } from '../../src/primitives/bytes.t
 import type { Logger } from '../../src/telemetry/logger.ts'
 import { BalanceBook } from '../accounts/balances.ts'
 import { applyContracts } from '../contracts/contractBook.ts'
-import { IndexInUse, type IndexLock, type IndexWriter, type Row } from '../database/indexDatabase.ts'
+import { IndexInUse, type IndexLock, type IndexWriter } from '../database/indexDatabase.ts'
 import type { IndexedBlocks } from '../database/indexedBlocks.ts'
-import type { TableName } from '../database/schema.ts'
+import { RowSet } from '../database/rowSet.ts'
 import { applyGovernance } from '../governance/ingest.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
 import { type NodeClient, NodeDown, NodeError, toQuantity } from '../node/nodeClient.ts'
@@ -143,7 +143,16 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
       const state = first === 1 ? 0 : lastingHeight(await oldestStateHeight(node, earliest - 1, latest), latest)
       const opening = await writeOpeningBalances(writer, node, first, state)
       await writeOpeningStake(writer, node, first, opening)
-      await writer.insert('ingest', [[1, network, Number(chainId), first, first - 1, opening]])
+      await writer.insert('ingest', [
+        {
+          id: 1,
+          chain_id: network,
+          evm_chain_id: Number(chainId),
+          first_height: first,
+          height: first - 1,
+          opening_height: opening,
+        },
+      ])
       return opening
     })
     logger.info({ chainId: network, first, openingHeight }, 'starting a new index')
@@ -269,7 +278,9 @@ async function store(
 ): Promise<void> {
   try {
     await database.write(async (writer) => {
-      for (const [table, rows] of joined(blocks)) await writer.insert(table, rows)
+      const rows = new RowSet()
+      for (const block of blocks) rows.addAll(block.rows)
+      await rows.insertInto(writer)
       const counted = blocks.filter(({ height }) => height > openingHeight)
       const firstPositions = await coins.apply(
         writer,
@@ -296,18 +307,6 @@ async function store(
     tokens.forget()
     throw error
   }
-}
-
-function joined(blocks: readonly BlockRows[]): ReadonlyMap<TableName, readonly Row[]> {
-  const all = new Map<TableName, Row[]>()
-  for (const { rows } of blocks) {
-    for (const [table, own] of rows) {
-      const list = all.get(table)
-      if (list === undefined) all.set(table, [...own])
-      else for (const row of own) list.push(row)
-    }
-  }
-  return all
 }
 
 async function setHeight({ queries }: IndexWriter, before: number, height: number): Promise<void> {

@@ -29,9 +29,9 @@ export async function writeOpeningBalances(
 ): Promise<number> {
   if (first === 1) {
     const [answer] = (await node.comet([{ method: 'genesis', params: {} }])) as [GenesisAnswer]
-    const rows = answer.genesis.app_state.bank.balances.map(({ address, coins }): Row => {
+    const rows = answer.genesis.app_state.bank.balances.map(({ address, coins }): Row<'coin_balance'> => {
       const total = coins.reduce((sum, { amount, denom }) => sum + coinsOf(`${amount}${denom}`), 0n)
-      return [accountOf(address), amountToBytes(total), 0]
+      return { address: accountOf(address), amount: amountToBytes(total), position: 0 }
     })
     await writer.replace('coin_balance', rows)
     await writeGenesisContracts(writer, answer)
@@ -46,7 +46,11 @@ export async function writeOpeningBalances(
     })
     const page = (await node.rest(`/cosmos/bank/v1beta1/denom_owners/acoin?${query}`, height)) as Owners
     const rows = page.denom_owners.map(
-      ({ address, balance }): Row => [accountOf(address), amountToBytes(BigInt(balance.amount)), endPosition(height)],
+      ({ address, balance }): Row<'coin_balance'> => ({
+        address: accountOf(address),
+        amount: amountToBytes(BigInt(balance.amount)),
+        position: endPosition(height),
+      }),
     )
     await writer.replace('coin_balance', rows)
     key = page.pagination.next_key

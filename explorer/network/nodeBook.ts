@@ -1,5 +1,5 @@
 import type { Selectable, Transaction } from 'kysely'
-import type { NodeTable, ServiceQueries, ServiceTables } from '../database/services.ts'
+import type { ServiceQueries, ServiceTables } from '../database/services.ts'
 import type { Refusal, Report } from './readReport.ts'
 
 /** Nodes that are kept: a report of another one takes the place of one that is silent, or is refused. */
@@ -12,7 +12,7 @@ const KEPT_MS = 30 * 24 * HOUR_MS
 /** An RPC address that was not asked yet. */
 const UNKNOWN_RPC = { rpc_latency: null, rpc_problem: null } as const
 
-export type NodeRow = Selectable<NodeTable>
+export type NodeRow = Selectable<ServiceTables['node']>
 
 interface ReportContext {
   readonly lag: number

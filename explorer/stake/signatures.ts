@@ -115,7 +115,9 @@ export async function applyAbsences(writer: IndexWriter, absences: readonly Abse
     if (run !== undefined && run.last === height - 1 && run.kind === kind) run.last = height
     else own.push({ validator, first: height, last: height, kind })
   }
-  const rows = [...runs.values()].flat().map(({ validator, first, last, kind }): Row => [validator, first, last, kind])
+  const rows = [...runs.values()].flat().map(({ validator, first, last, kind }): Row<'absence'> => {
+    return { validator, first_height: first, last_height: last, kind }
+  })
   await writer.replace('absence', rows)
 }
 

@@ -25,9 +25,9 @@ export async function applyStaking(writer: IndexWriter, changes: StakingChanges)
   await addEvents(writer, events)
   await applyAbsences(writer, absences)
   // The last one of a validator at a height holds.
-  const rows = new Map<string, Row>()
+  const rows = new Map<string, Row<'validator_power'>>()
   for (const { validator, height, power } of powers)
-    rows.set(`${bytesKey(validator)}${height}`, [validator, height, power])
+    rows.set(`${bytesKey(validator)}${height}`, { validator, height, power })
   await writer.replace('validator_power', [...rows.values()])
 }
 
@@ -37,7 +37,7 @@ async function writeState(writer: IndexWriter, state: StakeState): Promise<void>
   await writeDelegations(writer, state, delegators)
   const rows = state.validators.map((validator) => validatorRow(validator, state.tombstoned, delegators))
   await writer.replace('validator', rows)
-  const there = new Set(rows.map(([operator]) => bytesKey(operator as Uint8Array)))
+  const there = new Set(rows.map(({ operator }) => bytesKey(operator)))
   for (const { operator, status } of known) {
     if (there.has(bytesKey(operator)) || status === 'removed') continue
     const nothing = amountToBytes(0n)
@@ -60,13 +60,13 @@ async function writeDelegations(
     delegators.clear()
   }
   const known = hasAllDelegations ? new Set<string>() : await knownPairs(writer, delegations)
-  const rows: Row[] = []
+  const rows: Row<'delegation'>[] = []
   for (const { delegator, validator, shares } of delegations) {
     const key = bytesKey(validator)
     const wasThere = known.has(bytesKey(delegator) + key)
     const change = Number(shares !== null) - Number(wasThere)
     if (change !== 0) delegators.set(key, (delegators.get(key) ?? 0) + change)
-    if (shares !== null) rows.push([delegator, validator, amountToBytes(shares)])
+    if (shares !== null) rows.push({ delegator, validator, shares: amountToBytes(shares) })
     else if (wasThere) {
       await writer.queries
         .deleteFrom('delegation')
@@ -98,24 +98,24 @@ function validatorRow(
   validator: NodeValidator,
   tombstoned: readonly Uint8Array[],
   delegators: ReadonlyMap<string, number>,
-): Row {
+): Row<'validator'> {
   const operator = parseAddress(validator.operator_address, BECH32_OPERATOR)
   const consensus = consensusAddress(validator.consensus_pubkey.key)
   const { description, commission, min_self_delegation: minSelfDelegation } = validator
-  return [
+  return {
     operator,
-    consensus,
-    amountToBytes(BigInt(validator.tokens)),
-    amountToBytes(readDecimal(validator.delegator_shares)),
-    delegators.get(bytesKey(operator)) ?? 0,
-    validator.status.slice(STATUS_PREFIX.length).toLowerCase(),
-    validator.jailed ? 1 : 0,
-    includesAddress(tombstoned, consensus) ? 1 : 0,
-    Date.parse(validator.unbonding_time),
-    Buffer.from(description.moniker.toLowerCase()),
+    consensus_address: consensus,
+    tokens: amountToBytes(BigInt(validator.tokens)),
+    shares: amountToBytes(readDecimal(validator.delegator_shares)),
+    delegators: delegators.get(bytesKey(operator)) ?? 0,
+    status: validator.status.slice(STATUS_PREFIX.length).toLowerCase(),
+    is_jailed: validator.jailed ? 1 : 0,
+    is_tombstoned: includesAddress(tombstoned, consensus) ? 1 : 0,
+    unbonding_time: Date.parse(validator.unbonding_time),
+    moniker_key: Buffer.from(description.moniker.toLowerCase()),
     // PostgreSQL's text cannot hold the character 0, which a description may have: JSON writes it as an escape.
-    JSON.stringify({ description, commission, minSelfDelegation } satisfies ValidatorDetail),
-  ]
+    detail: JSON.stringify({ description, commission, minSelfDelegation } satisfies ValidatorDetail),
+  }
 }
 
 /** What the column `detail` of a validator holds. */
@@ -130,7 +130,7 @@ async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEven
   const validators = await writer.queries.selectFrom('validator').select(['operator', 'consensus_address']).execute()
   const operators = new Set(validators.map(({ operator }) => bytesKey(operator)))
   const byConsensusKey = new Map(validators.map(({ operator, consensus_address: key }) => [bytesKey(key), operator]))
-  const rows: Row[] = []
+  const rows: Row<'staking_event'>[] = []
   const counts = new Map<number, number>()
   for (const event of events) {
     const { position, kind, isByConsensusKey, destination, delegator, amount, reason } = event
@@ -141,16 +141,16 @@ async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEven
       : event.validator
     const ordinal = counts.get(position) ?? 0
     counts.set(position, ordinal + 1)
-    rows.push([
+    rows.push({
       position,
       ordinal,
       kind,
       validator,
-      destination ?? null,
-      delegator ?? null,
-      amount === undefined ? null : amountToBytes(amount),
-      reason ?? null,
-    ])
+      destination: destination ?? null,
+      delegator: delegator ?? null,
+      amount: amount === undefined ? null : amountToBytes(amount),
+      reason: reason ?? null,
+    })
   }
   await writer.insert('staking_event', rows)
 }

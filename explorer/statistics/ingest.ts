@@ -65,17 +65,17 @@ export async function addStatistics(
     'statistics_hour',
     [...hours].map(([hour, sum]) => {
       const old = before.get(hour)
-      return [
+      return {
         hour,
-        sum.blocks + (old?.blocks ?? 0),
-        sum.evm + (old?.evm_count ?? 0),
-        sum.native + (old?.native_count ?? 0),
-        sum.failed + (old?.failed_count ?? 0),
-        sum.gasUsed + (old?.gas_used ?? 0),
-        amountToBytes(sum.fees + (old === undefined ? 0n : bytesToAmount(old.fees))),
-        amountToBytes(sum.moved + (old === undefined ? 0n : bytesToAmount(old.moved))),
-        sum.accounts + (old?.new_accounts ?? 0),
-      ]
+        blocks: sum.blocks + (old?.blocks ?? 0),
+        evm_count: sum.evm + (old?.evm_count ?? 0),
+        native_count: sum.native + (old?.native_count ?? 0),
+        failed_count: sum.failed + (old?.failed_count ?? 0),
+        gas_used: sum.gasUsed + (old?.gas_used ?? 0),
+        fees: amountToBytes(sum.fees + (old === undefined ? 0n : bytesToAmount(old.fees))),
+        moved: amountToBytes(sum.moved + (old === undefined ? 0n : bytesToAmount(old.moved))),
+        new_accounts: sum.accounts + (old?.new_accounts ?? 0),
+      }
     }),
   )
 }

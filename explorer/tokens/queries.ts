@@ -14,8 +14,9 @@ import {
 import { viewAmount } from '../api/views.ts'
 import { amountToBytes } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
-import { type Tables, TOKEN_KINDS } from '../database/schema.ts'
+import type { Tables } from '../database/schema.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './shapes.ts'
+import { TOKEN_KINDS } from './tables.ts'
 import { searchKey } from './tokenNames.ts'
 
 /* Lists of tokens, as in queries.ts. */

@@ -168,12 +168,13 @@ export class TokenBook {
     tokens: ReadonlyMap<string, Token>,
     balances: ReadonlyMap<string, TokenBalance>,
   ): Promise<void> {
-    const [kept, gone]: [Row[], Uint8Array[]] = [[], []]
+    const [kept, gone]: [Row<'token_balance'>[], Uint8Array[]] = [[], []]
     if (this.#amounts.size + balances.size > MAX_KEPT) this.#amounts.clear()
     for (const [key, { token, holder, id, stored, amount }] of balances) {
       if (id.length === 0) token.holders += Number(amount > 0n) - Number((stored ?? 0n) > 0n)
-      if (amount > 0n) kept.push([keyBytes(key), token.address, id, holder, amountToBytes(amount)])
-      else if (stored !== undefined) gone.push(keyBytes(key))
+      if (amount > 0n) {
+        kept.push({ key: keyBytes(key), token: token.address, token_id: id, holder, amount: amountToBytes(amount) })
+      } else if (stored !== undefined) gone.push(keyBytes(key))
       this.#amounts.set(key, amount > 0n ? amount : undefined)
     }
     for (let at = 0; at < gone.length; at += QUERIED_AT_ONCE) {
@@ -182,12 +183,16 @@ export class TokenBook {
     }
     await writer.replace('token_balance', kept)
     if (this.#tokens.size + tokens.size > MAX_KEPT) this.#tokens.clear()
-    const [rows, names]: [Row[], Row[]] = [[], []]
+    const [rows, names]: [Row<'token'>[], Row<'token_name'>[]] = [[], []]
     for (const [key, token] of tokens) {
-      if (token.isNew) names.push([token.address, 0, null, null, null, EMPTY_BYTES, EMPTY_BYTES])
+      if (token.isNew) {
+        const nothing = { name: null, symbol: null, decimals: null, name_key: EMPTY_BYTES, symbol_key: EMPTY_BYTES }
+        names.push({ address: token.address, is_asked: 0, ...nothing })
+      }
       token.isNew = false
       const { address, kind, isExact, holders, transfers, supply, position } = token
-      rows.push([address, kind, Number(isExact), holders, transfers, amountToBytes(supply), position])
+      const counts = { holders, transfers, supply: amountToBytes(supply) }
+      rows.push({ address, kind, is_exact: Number(isExact), ...counts, position })
       this.#tokens.set(key, token)
     }
     await writer.replace('token', rows)

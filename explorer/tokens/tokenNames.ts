@@ -41,10 +41,10 @@ export async function describeTokens({
     .limit(AT_ONCE)
     .execute()
   if (waiting.length === 0) return
-  let rows: readonly Row[]
+  let rows: readonly Row<'token_name'>[]
   try {
     rows = await Promise.all(
-      waiting.map(async ({ address }): Promise<Row> => {
+      waiting.map(async ({ address }): Promise<Row<'token_name'>> => {
         const to = bytesToHex(address)
         const [name, symbol, decimals] = await Promise.all(QUESTIONS.map((data) => ask(node, to, data)))
         return nameRow(address, name!, symbol!, decimals!)
@@ -58,18 +58,23 @@ export async function describeTokens({
 }
 
 /** The row of token_name of a token that has given these answers. */
-export function nameRow(address: Uint8Array, name: Uint8Array, symbol: Uint8Array, decimals: Uint8Array): Row {
+export function nameRow(
+  address: Uint8Array,
+  name: Uint8Array,
+  symbol: Uint8Array,
+  decimals: Uint8Array,
+): Row<'token_name'> {
   const [shownName, shownSymbol] = [textOf(name), textOf(symbol)]
   const places = decimals.length === 32 ? bytesToBigInt(decimals) : undefined
-  return [
+  return {
     address,
-    1,
-    shownName,
-    shownSymbol,
-    places === undefined || places > MAX_DECIMALS ? null : Number(places),
-    searchKey(shownName ?? ''),
-    searchKey(shownSymbol ?? ''),
-  ]
+    is_asked: 1,
+    name: shownName,
+    symbol: shownSymbol,
+    decimals: places === undefined || places > MAX_DECIMALS ? null : Number(places),
+    name_key: searchKey(shownName ?? ''),
+    symbol_key: searchKey(shownSymbol ?? ''),
+  }
 }
 
 /** By what a name is searched: see `token_name` in schema.ts. */

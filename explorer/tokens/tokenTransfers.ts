@@ -9,8 +9,8 @@ import {
   hexToBytes,
 } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
-import { TOKEN_KINDS } from '../database/schema.ts'
 import type { Receipt } from '../node/answers.ts'
+import { TOKEN_KINDS } from './tables.ts'
 
 /** Tokens that a log says have moved. */
 export interface TokenTransfer {

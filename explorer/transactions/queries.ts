@@ -4,8 +4,9 @@ import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { Page } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf, transactionIndexOf } from '../database/position.ts'
-import { type Tables, TX_KINDS } from '../database/schema.ts'
+import type { Tables } from '../database/schema.ts'
 import type { Transaction } from './shapes.ts'
+import { TX_KINDS } from './tables.ts'
 
 type Queries = Kysely<Tables>
 

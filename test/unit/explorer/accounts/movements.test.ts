@@ -24,22 +24,22 @@ describe('listMovements', () => {
         const database = openSqlite(':memory:')
         await migrate(database)
         let amount = 0n
-        const rows = chain.flatMap((moved, index): Row[] => {
+        const rows = chain.flatMap((moved, index): Row<'coin_movement'>[] => {
           const height = index + 1
           const places = [beginPosition(height), transactionPosition(height, 0), endPosition(height)]
           return moved
             .toSorted((a, b) => a.place - b.place)
-            .map(({ place, from, to }, ordinal) => [
-              places[place]!,
+            .map(({ place, from, to }, ordinal) => ({
+              position: places[place]!,
               ordinal,
-              from === null ? null : people[from]!,
-              to === null ? null : people[to]!,
-              amountToBytes(++amount),
-              0,
-            ])
+              sender: from === null ? null : people[from]!,
+              recipient: to === null ? null : people[to]!,
+              amount: amountToBytes(++amount),
+              kind: 0,
+            }))
         })
         await database.write(({ insert }) => insert('coin_movement', rows))
-        const check = async (filter: MovementFilter, fits: (row: Row) => boolean): Promise<void> => {
+        const check = async (filter: MovementFilter, fits: (row: Row<'coin_movement'>) => boolean): Promise<void> => {
           const seen: string[] = []
           let before: string | undefined
           do {
@@ -48,11 +48,15 @@ describe('listMovements', () => {
             before = page.next ?? undefined
           } while (before !== undefined)
           const wanted = rows.filter(fits).toReversed()
-          expect(seen).toEqual(wanted.map((row) => String(bytesToAmount(row[4] as Uint8Array))))
+          expect(seen).toEqual(wanted.map((row) => String(bytesToAmount(row.amount))))
         }
-        for (const account of people) await check({ account }, (row) => row[2] === account || row[3] === account)
+        for (const account of people)
+          await check({ account }, (row) => row.sender === account || row.recipient === account)
         for (let height = 1; height <= chain.length; height++) {
-          await check({ height }, (row) => row[0] === beginPosition(height) || row[0] === endPosition(height))
+          await check(
+            { height },
+            (row) => row.position === beginPosition(height) || row.position === endPosition(height),
+          )
         }
         await database.close()
       }),

@@ -12,6 +12,7 @@ import { bytesToAmount } from '../../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../../explorer/database/indexDatabase.ts'
 import { migrate } from '../../../../explorer/database/migrate.ts'
 import { transactionPosition } from '../../../../explorer/database/position.ts'
+import { RowSet } from '../../../../explorer/database/rowSet.ts'
 import { openSqlite } from '../../../../explorer/database/sqlite.ts'
 import type { EthereumTransaction, Hex, Receipt } from '../../../../explorer/node/answers.ts'
 import { NodeError, NodeRefusal } from '../../../../explorer/node/nodeClient.ts'
@@ -149,21 +150,20 @@ describe('rows of a trace', () => {
   async function store(position: number, trace: Frame, own: { to: Hex | null } = transaction): Promise<void> {
     await database.write(async (writer) => {
       const tree = readCallTree(trace)!
-      const rows: [Parameters<typeof writer.insert>[0], Parameters<typeof writer.insert>[1][number]][] = []
+      const rows = new RowSet()
       const created = { ...receipt, contractAddress: own.to === null ? account(2) : null }
-      const changes = addEvmRows(
-        (table, row) => rows.push([table, row]),
-        position,
-        { ...transaction, ...own },
-        created,
-        {
-          state: TRACE_STATES.kept,
-          tree,
-        },
-      )
-      for (const [table, row] of rows) await writer.insert(table, [row])
-      const cells = [position, hexToBytes(pad(toHex(position), { size: 32 })), 0, 1, hexToBytes(account(1)), null]
-      await writer.insert('tx', [[...cells, Uint8Array.of(0), Uint8Array.of(0), 0, 0, 0, null, '{}']])
+      const changes = addEvmRows(rows.add, position, { ...transaction, ...own }, created, {
+        state: TRACE_STATES.kept,
+        tree,
+      })
+      await rows.insertInto(writer)
+      const hash = hexToBytes(pad(toHex(position), { size: 32 }))
+      const none = Uint8Array.of(0)
+      const gas = { gas_used: 0, gas_limit: 0 }
+      const sides = { sender: hexToBytes(account(1)), recipient: null, value: none, fee: none }
+      await writer.insert('tx', [
+        { position, hash, kind: 0, is_ok: 1, ...sides, ...gas, nonce: 0, method: null, detail: '{}' },
+      ])
       await applyContracts(writer, changes)
     })
   }

@@ -40,20 +40,76 @@ beforeAll(async () => {
     cumulativeGasUsed: '0x1',
   })
   await databases.database.write(async ({ insert }) => {
-    await insert('ingest', [[1, 'coin_76287-1', 76287, FIRST, 110, 0]])
+    await insert('ingest', [
+      { id: 1, chain_id: 'coin_76287-1', evm_chain_id: 76287, first_height: FIRST, height: 110, opening_height: 0 },
+    ])
     for (const height of HEIGHTS) {
       const position = transactionPosition(height, 0)
       const trace = UNTRACED[height] ?? TRACE_STATES.kept
-      await insert('block', [[height, bytes(height, 32), bytes(height, 32), 0, SENDER, SENDER, 0, 0, none, 1, 0, 0]])
-      await insert('tx', [
-        [position, hexToBytes(hashOf(height)), 0, 1, SENDER, MADE, none, none, 0, 0, 0, null, detail],
+      await insert('block', [
+        {
+          height,
+          hash: bytes(height, 32),
+          consensus_hash: bytes(height, 32),
+          time: 0,
+          proposer: SENDER,
+          miner: SENDER,
+          gas_used: 0,
+          gas_limit: 0,
+          base_fee: none,
+          evm_count: 1,
+          native_count: 0,
+          size: 0,
+        },
       ])
-      await insert('tx_run', [[position, 0, trace, 1]])
+      await insert('tx', [
+        {
+          position,
+          hash: hexToBytes(hashOf(height)),
+          kind: 0,
+          is_ok: 1,
+          sender: SENDER,
+          recipient: MADE,
+          value: none,
+          fee: none,
+          gas_used: 0,
+          gas_limit: 0,
+          nonce: 0,
+          method: null,
+          detail,
+        },
+      ])
+      await insert('tx_run', [{ position, logs: 0, trace, calls: 1 }])
       if (trace >= TRACE_STATES.notKept) continue
-      await insert('internal_call', [[position, 1, 1, CALL_KINDS.call, SENDER, MADE, coin, 9, 8, 1, null]])
-      await insert('account_call', [[MADE, position, 1]])
+      await insert('internal_call', [
+        {
+          position,
+          ordinal: 1,
+          depth: 1,
+          kind: CALL_KINDS.call,
+          sender: SENDER,
+          recipient: MADE,
+          value: coin,
+          gas: 9,
+          gas_used: 8,
+          is_ok: 1,
+          error: null,
+        },
+      ])
+      await insert('account_call', [{ address: MADE, position, ordinal: 1 }])
     }
-    await insert('contract', [[KNOWN, transactionPosition(102, 0), 1, SENDER, CREATION_KINDS.create, null, 0, null]])
+    await insert('contract', [
+      {
+        address: KNOWN,
+        position: transactionPosition(102, 0),
+        ordinal: 1,
+        creator: SENDER,
+        kind: CREATION_KINDS.create,
+        destroyed: null,
+        is_deleted: 0,
+        label: null,
+      },
+    ])
   })
   const codes: Readonly<Record<string, string>> = {
     [bytesToHex(HIDDEN)]: '0x6001',

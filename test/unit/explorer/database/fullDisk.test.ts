@@ -25,7 +25,9 @@ describe('an SQLite index that cannot grow', () => {
       lock.write(async (writer) => {
         const rows = Array.from({ length: count }, (_, index) => [from + index, new Uint8Array(20), 0] as const)
         for (const [number] of rows) {
-          await writer.insert('coin_balance', [[Buffer.from(String(number).padStart(20)), new Uint8Array(500), number]])
+          await writer.insert('coin_balance', [
+            { address: Buffer.from(String(number).padStart(20)), amount: new Uint8Array(500), position: number },
+          ])
         }
       })
     const setPages = (pages: number) => sql.raw(`pragma max_page_count = ${pages}`).execute(lock.queries)

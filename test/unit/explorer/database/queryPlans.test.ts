@@ -55,14 +55,71 @@ beforeAll(async () => {
     minSelfDelegation: '1',
   }
   await database.write(async ({ insert }) => {
-    await insert('ingest', [[1, 'coin_76287-1', 76287, 1, 1, 0]])
-    await insert('block', [[1, hash, hash, 0, address, address, 0, 0, none, 1, 0, 0]])
-    await insert('tx', [[position, hash, 0, 1, address, address, none, none, 0, 0, 0, null, detail]])
-    await insert('account_tx', [[address, position]])
-    await insert('log', [[position, 0, address, hash, hash, null, null, hash, 0]])
-    await insert('token', [[address, 0, 1, 1, 1, none, position]])
+    await insert('ingest', [
+      { id: 1, chain_id: 'coin_76287-1', evm_chain_id: 76287, first_height: 1, height: 1, opening_height: 0 },
+    ])
+    await insert('block', [
+      {
+        height: 1,
+        hash,
+        consensus_hash: hash,
+        time: 0,
+        proposer: address,
+        miner: address,
+        gas_used: 0,
+        gas_limit: 0,
+        base_fee: none,
+        evm_count: 1,
+        native_count: 0,
+        size: 0,
+      },
+    ])
+    await insert('tx', [
+      {
+        position,
+        hash,
+        kind: 0,
+        is_ok: 1,
+        sender: address,
+        recipient: address,
+        value: none,
+        fee: none,
+        gas_used: 0,
+        gas_limit: 0,
+        nonce: 0,
+        method: null,
+        detail,
+      },
+    ])
+    await insert('account_tx', [{ address, position }])
+    await insert('log', [
+      {
+        position,
+        ordinal: 0,
+        address,
+        topic0: hash,
+        topic1: hash,
+        topic2: null,
+        topic3: null,
+        data: hash,
+        log_index: 0,
+      },
+    ])
+    await insert('token', [{ address, kind: 0, is_exact: 1, holders: 1, transfers: 1, supply: none, position }])
     await insert('validator', [
-      [address, address, none, none, 0, 'bonded', 0, 0, 0, address, JSON.stringify(validator)],
+      {
+        operator: address,
+        consensus_address: address,
+        tokens: none,
+        shares: none,
+        delegators: 0,
+        status: 'bonded',
+        is_jailed: 0,
+        is_tombstoned: 0,
+        unbonding_time: 0,
+        moniker_key: address,
+        detail: JSON.stringify(validator),
+      },
     ])
   })
   app = await createTestServer({

@@ -5,7 +5,7 @@ import { CALL_KINDS } from '../../../../explorer/contracts/tables.ts'
 import { amountToBytes } from '../../../../explorer/database/amount.ts'
 import type { Row } from '../../../../explorer/database/indexDatabase.ts'
 import { transactionPosition } from '../../../../explorer/database/position.ts'
-import { TOKEN_KINDS } from '../../../../explorer/database/schema.ts'
+import { TOKEN_KINDS } from '../../../../explorer/tokens/tables.ts'
 import { nameFunctions } from '../../../../explorer/verify/functionNames.ts'
 import { storeVerified } from '../../../../explorer/verify/verifiedContracts.ts'
 import { bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../../src/primitives/bytes.ts'
@@ -35,21 +35,31 @@ const asked: CompiledQuery[] = []
 let clients = 0
 
 /** Logs: 2,100 of BUSY, of which five have the topic RARE, and 2,000 of QUIET with that topic; each block has a few of each. */
-function logRows(): Row[] {
-  const rows: Row[] = []
+function logRows(): Row<'log'>[] {
+  const rows: Row<'log'>[] = []
   const ordinals = new Map<number, number>()
   const add = (height: number, address: Uint8Array, topic0: Uint8Array, topic1: Uint8Array): void => {
     const position = transactionPosition(height, 0)
     const ordinal = ordinals.get(position) ?? 0
     ordinals.set(position, ordinal + 1)
-    rows.push([position, ordinal, address, topic0, topic1, null, null, EMPTY_BYTES, ordinal])
+    rows.push({
+      position,
+      ordinal,
+      address,
+      topic0,
+      topic1,
+      topic2: null,
+      topic3: null,
+      data: EMPTY_BYTES,
+      log_index: ordinal,
+    })
   }
   for (let index = 0; index < 2_100; index++) {
     const height = 1 + (index % BLOCKS)
     add(height, BUSY, index % 420 === 7 ? RARE : COMMON, OTHER)
     if (index < 2_000) add(height, QUIET, RARE, OTHER)
   }
-  return rows.toSorted((a, b) => (a[0] as number) - (b[0] as number) || (a[1] as number) - (b[1] as number))
+  return rows.toSorted((a, b) => a.position - b.position || a.ordinal - b.ordinal)
 }
 
 async function fill(): Promise<void> {
@@ -67,43 +77,100 @@ async function fill(): Promise<void> {
     Uint8Array,
   ]
   await databases.database.write(async (writer) => {
-    await writer.insert('ingest', [[1, 'coin_76287-1', CHAIN, 1, BLOCKS, 0]])
+    await writer.insert('ingest', [
+      { id: 1, chain_id: 'coin_76287-1', evm_chain_id: CHAIN, first_height: 1, height: BLOCKS, opening_height: 0 },
+    ])
     await writer.insert(
       'block',
       heights.map((height) => {
         const time = START_MS + height * 1_000
-        return [height, word(height), word(1_000 + height), time, MINER, MINER, 21_000, 30_000_000, zero, 1, 0, 500]
+        return {
+          height,
+          hash: word(height),
+          consensus_hash: word(1_000 + height),
+          time,
+          proposer: MINER,
+          miner: MINER,
+          gas_used: 21_000,
+          gas_limit: 30_000_000,
+          base_fee: zero,
+          evm_count: 1,
+          native_count: 0,
+          size: 500,
+        }
       }),
     )
     const positions = heights.map((height) => transactionPosition(height, 0))
     await writer.insert(
       'tx',
       positions.map((position, index) => {
-        return [position, word(5_000 + index), 0, 1, SENDER, TOKEN, zero, fee, 21_000, 50_000, index, TRANSFER, detail]
+        return {
+          position,
+          hash: word(5_000 + index),
+          kind: 0,
+          is_ok: 1,
+          sender: SENDER,
+          recipient: TOKEN,
+          value: zero,
+          fee,
+          gas_used: 21_000,
+          gas_limit: 50_000,
+          nonce: index,
+          method: TRANSFER,
+          detail,
+        }
       }),
     )
     await writer.insert(
       'account_tx',
-      positions.map((position) => [SENDER, position]),
+      positions.map((position) => ({ address: SENDER, position })),
     )
     await writer.insert('log', logRows())
     const calls = positions.flatMap((position) => [1, 2].map((ordinal) => [position, ordinal] as const))
     await writer.insert(
       'internal_call',
-      calls.map(([position, ordinal]) => [position, ordinal, 1, CALL_KINDS.call, SENDER, MADE, coin, 9, 8, 1, null]),
+      calls.map(([position, ordinal]) => ({
+        position,
+        ordinal,
+        depth: 1,
+        kind: CALL_KINDS.call,
+        sender: SENDER,
+        recipient: MADE,
+        value: coin,
+        gas: 9,
+        gas_used: 8,
+        is_ok: 1,
+        error: null,
+      })),
     )
     await writer.insert(
       'account_call',
-      calls.map(([position, ordinal]) => [MADE, position, ordinal]),
+      calls.map(([position, ordinal]) => ({ address: MADE, position, ordinal })),
     )
     const tokens = Array.from({ length: 30 }, (_, index) => (index === 0 ? TOKEN : account(100 + index)))
     await writer.insert(
       'token',
-      tokens.map((token) => [token, TOKEN_KINDS.erc20, 1, 40, BLOCKS, coin, positions[0]!]),
+      tokens.map((token) => ({
+        address: token,
+        kind: TOKEN_KINDS.erc20,
+        is_exact: 1,
+        holders: 40,
+        transfers: BLOCKS,
+        supply: coin,
+        position: positions[0]!,
+      })),
     )
     await writer.insert(
       'token_name',
-      tokens.map((token) => [token, 1, 'Test', 'TST', 18, EMPTY_BYTES, EMPTY_BYTES]),
+      tokens.map((token) => ({
+        address: token,
+        is_asked: 1,
+        name: 'Test',
+        symbol: 'TST',
+        decimals: 18,
+        name_key: EMPTY_BYTES,
+        symbol_key: EMPTY_BYTES,
+      })),
     )
     const holders = Array.from({ length: 40 }, (_, index) => account(1_000 + index))
     const holdings = [
@@ -112,18 +179,34 @@ async function fill(): Promise<void> {
     ]
     await writer.insert(
       'token_balance',
-      holdings.map(([token, holder]) => [concatBytes(token, holder), token, EMPTY_BYTES, holder, coin]),
+      holdings.map(([token, holder]) => ({
+        key: concatBytes(token, holder),
+        token,
+        token_id: EMPTY_BYTES,
+        holder,
+        amount: coin,
+      })),
     )
     await writer.insert(
       'token_transfer',
       positions.map((position, index) => {
         const [from, to] = index % 3 === 0 ? [SENDER, MADE] : index % 3 === 1 ? [MADE, SENDER] : [SENDER, SENDER]
-        return [position, 0, TOKEN, from, to, coin, EMPTY_BYTES]
+        return { position, ordinal: 0, token: TOKEN, sender: from, recipient: to, amount: coin, token_id: EMPTY_BYTES }
       }),
     )
     await writer.insert(
       'statistics_hour',
-      [0, 5, 12, 13].map((hour) => [START_MS / HOUR_MS + hour, 10, 3, 2, 1, 21_000, fee, coin, 4]),
+      [0, 5, 12, 13].map((hour) => ({
+        hour: START_MS / HOUR_MS + hour,
+        blocks: 10,
+        evm_count: 3,
+        native_count: 2,
+        failed_count: 1,
+        gas_used: 21_000,
+        fees: fee,
+        moved: coin,
+        new_accounts: 4,
+      })),
     )
   })
   const code = {
@@ -261,17 +344,17 @@ describe('the API of Etherscan', () => {
     await databases.database.write(({ insert }) =>
       insert(
         'log',
-        Array.from({ length: 50_000 }, (_, index) => [
+        Array.from({ length: 50_000 }, (_, index) => ({
           position,
-          index,
-          account(9),
-          COMMON,
-          word(7),
-          null,
-          null,
-          EMPTY_BYTES,
-          0,
-        ]),
+          ordinal: index,
+          address: account(9),
+          topic0: COMMON,
+          topic1: word(7),
+          topic2: null,
+          topic3: null,
+          data: EMPTY_BYTES,
+          log_index: 0,
+        })),
       ),
     )
     const query = { module: 'logs', action: 'getLogs', topic1: hex(word(8)) }
@@ -286,9 +369,22 @@ describe('the API of Etherscan', () => {
   it('refuses to add up the fees of more transactions than that', async () => {
     const proposer = account(7)
     const none = amountToBytes(0n)
-    const rows = [30_000, 20_001].map((count, index): Row => {
+    const rows = [30_000, 20_001].map((count, index): Row<'block'> => {
       const height = BLOCKS + 2 + index
-      return [height, word(height), word(1_000 + height), START_MS, proposer, proposer, 0, 0, none, count, 0, 500]
+      return {
+        height,
+        hash: word(height),
+        consensus_hash: word(1_000 + height),
+        time: START_MS,
+        proposer,
+        miner: proposer,
+        gas_used: 0,
+        gas_limit: 0,
+        base_fee: none,
+        evm_count: count,
+        native_count: 0,
+        size: 500,
+      }
     })
     await databases.database.write(({ insert }) => insert('block', rows))
     const query = { ...ofAccount, action: 'getminedblocks', address: hex(proposer) }
@@ -299,9 +395,19 @@ describe('the API of Etherscan', () => {
   it('gives the data of each log, and refuses a page with more of it than an answer may have', async () => {
     const position = transactionPosition(BLOCKS, 0)
     const long = account(8)
-    const rows = [1, 2, 9 * 1024 * 1024].map((size, index): Row => {
+    const rows = [1, 2, 9 * 1024 * 1024].map((size, index): Row<'log'> => {
       const data = new Uint8Array(size).fill(index + 1)
-      return [position, 60_000 + index, long, COMMON, null, null, null, data, index]
+      return {
+        position,
+        ordinal: 60_000 + index,
+        address: long,
+        topic0: COMMON,
+        topic1: null,
+        topic2: null,
+        topic3: null,
+        data,
+        log_index: index,
+      }
     })
     await databases.database.write(({ insert }) => insert('log', rows))
     const query = { module: 'logs', action: 'getLogs', address: hex(long) }

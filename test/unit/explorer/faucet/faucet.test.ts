@@ -122,12 +122,35 @@ class FakeChain {
   /** Brings the index up to the chain. */
   async index(chainId = this.chainId): Promise<void> {
     const rows = this.mined.map(({ hash, height }, index) => {
-      const detail = [0, 1, hexToBytes(FAUCET), null, amountToBytes(0n), amountToBytes(0n), 0, 0, index, null, '{}']
-      return [transactionPosition(height, index), hexToBytes(hash), ...detail]
+      const none = amountToBytes(0n)
+      return {
+        position: transactionPosition(height, index),
+        hash: hexToBytes(hash),
+        kind: 0,
+        is_ok: 1,
+        sender: hexToBytes(FAUCET),
+        recipient: null,
+        value: none,
+        fee: none,
+        gas_used: 0,
+        gas_limit: 0,
+        nonce: index,
+        method: null,
+        detail: '{}',
+      }
     })
     await database.write(async (writer) => {
       await writer.replace('tx', rows)
-      await writer.replace('ingest', [[1, 'coin_76287-1', chainId, 1, this.height, 0]])
+      await writer.replace('ingest', [
+        {
+          id: 1,
+          chain_id: 'coin_76287-1',
+          evm_chain_id: chainId,
+          first_height: 1,
+          height: this.height,
+          opening_height: 0,
+        },
+      ])
     })
   }
 
@@ -271,7 +294,16 @@ describe('a faucet', () => {
     // A new index that begins behind the block with the payment.
     chain.height += 10
     await database.write((writer) =>
-      writer.replace('ingest', [[1, 'coin_76287-1', 76287, chain.height - 2, chain.height, chain.height]]),
+      writer.replace('ingest', [
+        {
+          id: 1,
+          chain_id: 'coin_76287-1',
+          evm_chain_id: 76287,
+          first_height: chain.height - 2,
+          height: chain.height,
+          opening_height: chain.height,
+        },
+      ]),
     )
     await payGrants(chain.payer())
     expect(await states()).toEqual([
@@ -307,7 +339,9 @@ describe('the API of a faucet', () => {
   ])('that is %s', async (_, account, chainId, coins, problem, error) => {
     const faucetAddress = account === undefined ? undefined : hexToBytes(account)
     await new FakeChain().index(chainId)
-    await database.write((writer) => writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(coins), 0]]))
+    await database.write((writer) =>
+      writer.replace('coin_balance', [{ address: hexToBytes(FAUCET), amount: amountToBytes(coins), position: 0 }]),
+    )
     const app = createApi(faucetAddress)
     expect((await app.inject('/faucet')).json()).toEqual({
       isOn: problem === 'none',
@@ -328,7 +362,7 @@ describe('the API of a faucet', () => {
   it('says what is left for whoever reads it, and when there is more', async () => {
     await new FakeChain().index()
     await database.write((writer) =>
-      writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(HAS_COINS), 0]]),
+      writer.replace('coin_balance', [{ address: hexToBytes(FAUCET), amount: amountToBytes(HAS_COINS), position: 0 }]),
     )
     const app = createApi(hexToBytes(FAUCET))
     const limits = async (remoteAddress: string) => (await app.inject({ url: '/faucet', remoteAddress })).json().limits

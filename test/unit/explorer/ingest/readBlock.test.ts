@@ -43,7 +43,5 @@ it('takes texts of events for accounts only where they are addresses with the ri
   const right = toBech32(NAMED)
   const wrong = `${right.slice(0, -1)}${right.endsWith('q') ? 'p' : 'q'}`
   const { rows } = readBlock(blockWith([wrong, right, 'coin1', 'a text']))
-  expect(rows.get('account_tx')?.map(([account]) => Buffer.from(account as Uint8Array).toString('hex'))).toEqual([
-    'a1'.repeat(20),
-  ])
+  expect(rows.of('account_tx').map(({ address }) => Buffer.from(address).toString('hex'))).toEqual(['a1'.repeat(20)])
 })

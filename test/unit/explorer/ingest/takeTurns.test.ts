@@ -34,7 +34,7 @@ function holder(place: string) {
   }
 }
 
-const INGEST = [1, 'coin-1', 1, 1, 0, 0] as const
+const INGEST = { id: 1, chain_id: 'coin-1', evm_chain_id: 1, first_height: 1, height: 0, opening_height: 0 } as const
 
 describe('an index in an SQLite file', () => {
   it('is refused to a second process that would write it, until the first has been killed', async () => {

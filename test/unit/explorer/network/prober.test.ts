@@ -132,8 +132,25 @@ describe('the prober', () => {
     services = await openServices(path)
     const bytes = new Uint8Array(20)
     await database.write(async (writer) => {
-      await writer.insert('ingest', [[1, 'coin_76287-1', 76287, 1, 1, 0]])
-      await writer.insert('block', [[1, HASH, HASH, 0, bytes, bytes, 0, 0, bytes, 0, 0, 0]])
+      await writer.insert('ingest', [
+        { id: 1, chain_id: 'coin_76287-1', evm_chain_id: 76287, first_height: 1, height: 1, opening_height: 0 },
+      ])
+      await writer.insert('block', [
+        {
+          height: 1,
+          hash: HASH,
+          consensus_hash: HASH,
+          time: 0,
+          proposer: bytes,
+          miner: bytes,
+          gas_used: 0,
+          gas_limit: 0,
+          base_fee: bytes,
+          evm_count: 0,
+          native_count: 0,
+          size: 0,
+        },
+      ])
     })
   })
   afterAll(async () => {

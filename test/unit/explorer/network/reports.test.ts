@@ -56,9 +56,24 @@ beforeAll(async () => {
   const database = await openDatabase(path)
   services = await openServices(path)
   await database.write(async (writer) => {
-    await writer.insert('ingest', [[1, 'coin_76287-1', 76287, 1, 3, 0]])
+    await writer.insert('ingest', [
+      { id: 1, chain_id: 'coin_76287-1', evm_chain_id: 76287, first_height: 1, height: 3, opening_height: 0 },
+    ])
     const bytes = new Uint8Array(20)
-    const rows = HASHES.map((hash, index) => [index + 1, hash, hash, 0, bytes, bytes, 0, 0, bytes, 0, 0, 0])
+    const rows = HASHES.map((hash, index) => ({
+      height: index + 1,
+      hash,
+      consensus_hash: hash,
+      time: 0,
+      proposer: bytes,
+      miner: bytes,
+      gas_used: 0,
+      gas_limit: 0,
+      base_fee: bytes,
+      evm_count: 0,
+      native_count: 0,
+      size: 0,
+    }))
     await writer.insert('block', rows)
   })
   const app = await createTestServer({ queries: database.queries, services })

@@ -29,7 +29,20 @@ beforeEach(async () => {
   const bytes = new Uint8Array(32)
   const rows = Array.from({ length: 10 }, (_, index) => {
     const own = bytes.subarray(0, 20)
-    return [index + 1, bytes, bytes, 0, own, own, 0, 0, amountToBytes(0n), 0, 0, 0]
+    return {
+      height: index + 1,
+      hash: bytes,
+      consensus_hash: bytes,
+      time: 0,
+      proposer: own,
+      miner: own,
+      gas_used: 0,
+      gas_limit: 0,
+      base_fee: amountToBytes(0n),
+      evm_count: 0,
+      native_count: 0,
+      size: 0,
+    }
   })
   await database.write((writer) => writer.insert('block', rows))
   app = await createTestServer({

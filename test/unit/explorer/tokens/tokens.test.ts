@@ -239,10 +239,10 @@ describe('TokenBook', () => {
 describe('nameRow', () => {
   const text = (name: string): Uint8Array => hexToBytes(encodeAbiParameters([{ type: 'string' }], [name]))
   const shown = (name: Uint8Array, decimals: Uint8Array = EMPTY_BYTES) => {
-    const [, isAsked, own, symbol, places] = nameRow(hexToBytes(TOKEN), name, name, decimals)
-    expect(isAsked).toBe(1)
-    expect(symbol).toBe(own)
-    return [own, places]
+    const row = nameRow(hexToBytes(TOKEN), name, name, decimals)
+    expect(row.is_asked).toBe(1)
+    expect(row.symbol).toBe(row.name)
+    return [row.name, row.decimals]
   }
 
   it.each<[string, Uint8Array, string | null]>([

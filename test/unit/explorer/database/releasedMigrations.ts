@@ -1,10 +1,9 @@
-import { STAKING_MIGRATION } from '../stake/tables.ts'
-
-/**
- * The tables of schema.ts in SQL, by the names of the migrations that make them; a release adds to them and changes none. BYTES, INT and
- * KEYED are replaced by what they are called in the database (migrate.ts).
+/*
+ * The migrations of the explorer's databases as releases have them, by their names. Databases have run them: a release adds some and changes
+ * none. BYTES, INT, KEYED and NUMBERED as in explorer/database/migrate.ts.
  */
-export const MIGRATIONS: Readonly<Record<string, string>> = {
+
+export const RELEASED_INDEX: Readonly<Record<string, string>> = {
   '0001_blocks': `
     create table ingest (
       id INT primary key,
@@ -222,17 +221,157 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     create index contract_position on contract (position, ordinal);
     create index contract_creator on contract (creator, position, ordinal);
   `,
-  '0008_staking': STAKING_MIGRATION,
-  // For the blocks of one proposer's operator: getminedblocks of the Etherscan API.
+  '0008_staking': `
+    create table validator (
+      operator BYTES primary key,
+      consensus_address BYTES not null,
+      tokens BYTES not null,
+      shares BYTES not null,
+      delegators INT not null,
+      status text not null,
+      is_jailed INT not null,
+      is_tombstoned INT not null,
+      unbonding_time INT not null,
+      moniker_key BYTES not null,
+      detail text not null
+    ) KEYED;
+    create index validator_consensus_address on validator (consensus_address);
+    create index validator_tokens on validator (tokens, operator);
+    create index validator_moniker_key on validator (moniker_key);
+    create table delegation (
+      delegator BYTES not null,
+      validator BYTES not null,
+      shares BYTES not null,
+      primary key (delegator, validator)
+    ) KEYED;
+    create index delegation_validator on delegation (validator, shares, delegator);
+    create table staking_event (
+      position INT not null,
+      ordinal INT not null,
+      kind text not null,
+      validator BYTES not null,
+      destination BYTES,
+      delegator BYTES,
+      amount BYTES,
+      reason text,
+      primary key (position, ordinal)
+    ) KEYED;
+    create index staking_event_validator on staking_event (validator, position, ordinal);
+    create index staking_event_delegator on staking_event (delegator, position, ordinal);
+    create index staking_event_destination on staking_event (destination, position, ordinal);
+    create table absence (
+      validator BYTES not null,
+      first_height INT not null,
+      last_height INT not null,
+      kind INT not null,
+      primary key (validator, first_height)
+    ) KEYED;
+    create index absence_validator on absence (validator, last_height);
+    create table validator_power (
+      validator BYTES not null,
+      height INT not null,
+      power INT not null,
+      primary key (validator, height)
+    ) KEYED;
+  `,
   '0010_block_miner': `
     create index block_miner on block (miner, height);
   `,
-  // For how often a validator was slashed, of its many events.
   '0011_slashes': `
     create index staking_event_slash on staking_event (validator) where kind = 'slash';
   `,
-  // For the transactions whose calls are not known (FIRST_UNTRACED of evmTables.ts), which are few of many.
   '0012_untraced': `
     create index tx_run_untraced on tx_run (position) where trace >= 2;
+  `,
+}
+
+export const RELEASED_SERVICES: Readonly<Record<string, string>> = {
+  '0001_network': `
+    create table node (
+      number NUMBERED primary key,
+      node_id BYTES not null unique,
+      is_verified INT not null,
+      signed_at INT not null,
+      first_seen INT not null,
+      last_seen INT not null,
+      moniker text not null,
+      version text not null,
+      height INT not null,
+      block_hash BYTES not null,
+      block_time INT not null,
+      peers INT not null,
+      lag INT not null,
+      rpc_address text,
+      probed_at INT not null,
+      rpc_latency INT,
+      rpc_problem text
+    );
+    create index node_last_seen on node (is_verified, last_seen);
+    create table heartbeat (
+      node_id BYTES not null,
+      hour INT not null,
+      reports INT not null,
+      height INT not null,
+      lag INT not null,
+      peers INT not null,
+      primary key (node_id, hour)
+    ) KEYED;
+    create index heartbeat_hour on heartbeat (hour);
+  `,
+  '0002_faucet': `
+    create table faucet_grant (
+      number NUMBERED primary key,
+      address BYTES not null,
+      amount BYTES not null,
+      created INT not null,
+      state text not null,
+      nonce INT,
+      raw BYTES,
+      hash BYTES,
+      signed_height INT,
+      height INT,
+      problem text
+    );
+    create index faucet_grant_state on faucet_grant (state, number);
+    create table faucet_limit (
+      subject text primary key,
+      since INT not null,
+      count INT not null
+    ) KEYED;
+    create index faucet_limit_since on faucet_limit (since);
+  `,
+  '0003_verification': `
+    create table verified_contract (
+      number NUMBERED primary key,
+      address BYTES not null unique,
+      position INT,
+      block_hash BYTES,
+      runtime_match INT not null,
+      creation_match INT not null,
+      score INT not null,
+      verified_at INT not null,
+      interface BYTES not null,
+      content BYTES not null
+    );
+    create table verification_job (
+      id text not null primary key,
+      address BYTES not null,
+      started_at INT not null,
+      alive_at INT not null,
+      finished_at INT,
+      compile_ms INT,
+      runtime_match INT,
+      creation_match INT,
+      error_code text,
+      error_message text
+    );
+    create index verification_job_started on verification_job (started_at);
+  `,
+  '0004_proxies': `
+    create table proxy_link (
+      address BYTES not null primary key,
+      implementation BYTES not null,
+      linked_at INT not null
+    ) KEYED;
   `,
 }
