@@ -1,7 +1,14 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { mergePlaced, newestPart, type Part, type PartOf, placePageOf, type TextPage } from '../api/cursors.ts'
+import {
+  mergePlaced,
+  newestRows,
+  type PageRows,
+  placePage,
+  type TextPage,
+  type TextPageRequest,
+} from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
@@ -19,10 +26,10 @@ export type MovementFilter = { readonly account: Uint8Array } | { readonly heigh
 export async function listMovements(
   queries: Queries,
   filter: MovementFilter,
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TextPage<ReturnType<typeof viewMovement>>> {
-  const part = newestPart(queries, 'coin_movement', shown)
-  const read = (own: PartOf<'coin_movement'>): Promise<MovementRow[]> =>
+  const part = newestRows(queries, 'coin_movement', shown)
+  const read = (own: PageRows<'coin_movement'>): Promise<MovementRow[]> =>
     queries
       .selectFrom(own.as('coin_movement'))
       .leftJoin('tx', 'tx.position', 'coin_movement.position')
@@ -33,14 +40,14 @@ export async function listMovements(
       .execute()
   if ('height' in filter) {
     const places = [beginPosition(filter.height), endPosition(filter.height)]
-    return placePageOf(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
+    return placePage(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
   }
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
   )
   // What an account gave itself is in both.
-  return placePageOf(mergePlaced(found), shown.limit, viewMovement)
+  return placePage(mergePlaced(found), shown.limit, viewMovement)
 }
 
 /** Coins that the transaction at this position moved, in their order. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import type { Api } from '../api/api.ts'
-import { placePage, tokenPageOf } from '../api/shapes.ts'
+import { placePageQuery, textPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { viewAmount } from '../api/views.ts'
 import { listMovements } from './queries.ts'
@@ -56,8 +56,8 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
         tags,
         summary: 'Coin movements of an account',
         params,
-        querystring: placePage,
-        response: { 200: tokenPageOf(movement) },
+        querystring: placePageQuery,
+        response: { 200: textPageOf(movement) },
       },
     },
     ({ params: { address }, query }) => listMovements(queries, { account: address }, query),

@@ -22,22 +22,22 @@ export const share = z
   .regex(/^[0-9]+(\.[0-9]{1,18})?$/)
   .describe('decimal: "0.1" is 10 %')
 
-/** Lists go from the newest to the oldest. */
-export const page = z.object({
+/** Lists with number cursors: see cursors.ts. */
+export const numberPageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
   before: z.coerce.number().int().min(0).optional().describe('`next` of the previous page'),
 })
 
-/** A page of a list. */
-export function pageOf<T extends z.ZodType>(item: T) {
+/** A page of a list with number cursors. */
+export function numberPageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
     next: z.number().int().nullable().describe('`before` of the next page; null: this is the last page'),
   })
 }
 
-/** Lists whose rows are known by a position and a place in it. */
-export const placePage = z.object({
+/** Lists with text cursors `position.ordinal`. */
+export const placePageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
   before: z
     .string()
@@ -46,8 +46,8 @@ export const placePage = z.object({
     .describe('`next` of the previous page'),
 })
 
-/** `next` of these lists is a text that names the last row: many rows may be at one place of the chain. */
-export const tokenPage = z.object({
+/** Lists with text cursors. */
+export const textPageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
   before: z
     .string()
@@ -56,8 +56,8 @@ export const tokenPage = z.object({
     .describe('`next` of the previous page'),
 })
 
-/** A page of a list of tokens, holders or transfers. */
-export function tokenPageOf<T extends z.ZodType>(item: T) {
+/** A page of a list with text cursors. */
+export function textPageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
     next: z.string().nullable().describe('`before` of the next page; null: this is the last page'),

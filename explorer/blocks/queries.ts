@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import type { Page } from '../api/cursors.ts'
+import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Block } from './shapes.ts'
@@ -13,8 +13,8 @@ type BlockRow = Selectable<Tables['block']>
 export async function listBlocks(
   queries: Queries,
   { proposer }: { readonly proposer?: Uint8Array },
-  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number | undefined },
-): Promise<Page<Block>> {
+  { limit, before = Number.MAX_SAFE_INTEGER }: NumberPageRequest,
+): Promise<NumberPage<Block>> {
   let select = queries.selectFrom('block').selectAll().where('height', '<', before)
   if (proposer !== undefined) select = select.where('proposer', '=', proposer)
   const rows = await select

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listMovements } from '../accounts/queries.ts'
 import { movement } from '../accounts/shapes.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, placePage, problem, tokenPageOf } from '../api/shapes.ts'
+import { numberPageOf, numberPageQuery, placePageQuery, problem, textPageOf } from '../api/shapes.ts'
 import { listTransactions } from '../transactions/queries.ts'
 import { transaction } from '../transactions/shapes.ts'
 import { findBlock, listBlocks, viewBlock } from './queries.ts'
@@ -14,7 +14,14 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
 
   app.get(
     '/blocks',
-    { schema: { tags, summary: 'Blocks, newest first', querystring: page, response: { 200: pageOf(block) } } },
+    {
+      schema: {
+        tags,
+        summary: 'Blocks, newest first',
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(block) },
+      },
+    },
     ({ query }) => listBlocks(queries, {}, query),
   )
 
@@ -41,8 +48,8 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Transactions of a block',
         params,
-        querystring: page,
-        response: { 200: pageOf(transaction), 404: problem },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(transaction), 404: problem },
       },
     },
     async ({ params: { id }, query }, reply) => {
@@ -59,8 +66,8 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Coins that modules moved at the start and end of a block',
         params,
-        querystring: placePage,
-        response: { 200: tokenPageOf(movement), 404: problem },
+        querystring: placePageQuery,
+        response: { 200: textPageOf(movement), 404: problem },
       },
     },
     async ({ params: { id }, query }, reply) => {

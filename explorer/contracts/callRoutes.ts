@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { pageOf, placePage, problem, tokenPageOf } from '../api/shapes.ts'
+import { numberPageOf, placePageQuery, problem, textPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { NodeError } from '../node/nodeClient.ts'
 import { TX_KINDS } from '../transactions/tables.ts'
@@ -33,7 +33,7 @@ export function addEvm(
         summary: 'Logs of a transaction, in order',
         params: ofTransaction,
         querystring: orderedPage,
-        response: { 200: pageOf(log), 404: problem },
+        response: { 200: numberPageOf(log), 404: problem },
       },
     },
     async ({ params: { hash }, query }, reply) => {
@@ -95,7 +95,7 @@ export function addEvm(
         tags,
         summary: 'Internal calls that moved coins of an account, created or destroyed it, or were made by it',
         params: ofAddress,
-        querystring: placePage,
+        querystring: placePageQuery,
         response: { 200: tracedPageOf(internalCall) },
       },
     },
@@ -109,8 +109,8 @@ export function addEvm(
         tags,
         summary: 'Logs that a contract emitted',
         params: ofAddress,
-        querystring: placePage.extend({ topic: topic.optional().describe('first topic: only logs of one event') }),
-        response: { 200: tokenPageOf(log) },
+        querystring: placePageQuery.extend({ topic: topic.optional().describe('first topic: only logs of one event') }),
+        response: { 200: textPageOf(log) },
       },
     },
     ({ params: { address }, query: { topic: own, ...part } }) =>

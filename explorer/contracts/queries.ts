@@ -1,7 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import { newestPart, type Part, type PartOf, placeOf, placePageOf, type TextPage } from '../api/cursors.ts'
+import {
+  newestRows,
+  type PageRows,
+  placePage,
+  readPlaceCursor,
+  type TextPage,
+  type TextPageRequest,
+} from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
@@ -69,12 +76,12 @@ export async function logsOf(
 export async function listLogs(
   queries: Queries,
   { address, topic }: { readonly address: Uint8Array; readonly topic?: Uint8Array | undefined },
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TextPage<Log>> {
-  let part = newestPart(queries, 'log', shown).where('address', '=', address)
+  let part = newestRows(queries, 'log', shown).where('address', '=', address)
   if (topic !== undefined) part = part.where('topic0', '=', topic)
   const rows = await selectLogs(queries, part).orderBy('log.position', 'desc').orderBy('log.ordinal', 'desc').execute()
-  return placePageOf(rows, shown.limit, viewLog)
+  return placePage(rows, shown.limit, viewLog)
 }
 
 /** All calls of a transaction, in their order. */
@@ -107,9 +114,9 @@ export async function callsOf(
 export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TracedPage<InternalCall>> {
-  const part = newestPart(queries, 'account_call', shown).where('address', '=', account)
+  const part = newestRows(queries, 'account_call', shown).where('address', '=', account)
   const rows = await queries
     .selectFrom(part.as('account_call'))
     .innerJoin('internal_call', (join) =>
@@ -123,7 +130,7 @@ export async function listInternalCalls(
     .orderBy('account_call.position', 'desc')
     .orderBy('account_call.ordinal', 'desc')
     .execute()
-  const page = placePageOf(rows, shown.limit, (row) => ({
+  const page = placePage(rows, shown.limit, (row) => ({
     height: heightOf(row.position),
     transaction: bytesToHex(row.hash),
     ordinal: row.ordinal,
@@ -141,9 +148,9 @@ export async function listInternalCalls(
 }
 
 /** The page with what it may lack: from the place where it begins to its last row, or to the begin of the chain on the last page. */
-async function traced<T>(queries: Queries, page: TextPage<T>, { before }: Part): Promise<TracedPage<T>> {
-  const [to] = placeOf(before)
-  const from = page.next === null ? 0 : placeOf(page.next)[0]
+async function traced<T>(queries: Queries, page: TextPage<T>, { before }: TextPageRequest): Promise<TracedPage<T>> {
+  const [to] = readPlaceCursor(before)
+  const from = page.next === null ? 0 : readPlaceCursor(page.next)[0]
   const [untraced, first] = await Promise.all([
     findUntraced(queries, { from, to }, 'desc'),
     firstIndexedHeight(queries),
@@ -155,15 +162,15 @@ async function traced<T>(queries: Queries, page: TextPage<T>, { before }: Part):
 export async function listContracts(
   queries: Queries,
   { creator }: { readonly creator?: Uint8Array | undefined },
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TracedPage<Contract>> {
-  let part = newestPart(queries, 'contract', shown)
+  let part = newestRows(queries, 'contract', shown)
   if (creator !== undefined) part = part.where('creator', '=', creator)
   const rows = await selectContracts(queries, part)
     .orderBy('contract.position', 'desc')
     .orderBy('contract.ordinal', 'desc')
     .execute()
-  return traced(queries, placePageOf(rows, shown.limit, viewContract), shown)
+  return traced(queries, placePage(rows, shown.limit, viewContract), shown)
 }
 
 /** A contract whose creation the index has seen. */
@@ -173,8 +180,8 @@ export async function findContract(queries: Queries, address: Uint8Array): Promi
   return row === undefined ? undefined : viewContract(row)
 }
 
-/** @param part see {@link PartOf} */
-function selectLogs(queries: Queries, part: PartOf<'log'>) {
+/** @param part see {@link PageRows} */
+function selectLogs(queries: Queries, part: PageRows<'log'>) {
   return queries
     .selectFrom(part.as('log'))
     .innerJoin('tx', 'tx.position', 'log.position')
@@ -206,8 +213,8 @@ function viewLog(row: Awaited<ReturnType<ReturnType<typeof selectLogs>['execute'
   }
 }
 
-/** @param part see {@link PartOf} */
-function selectContracts(queries: Queries, part: PartOf<'contract'>) {
+/** @param part see {@link PageRows} */
+function selectContracts(queries: Queries, part: PageRows<'contract'>) {
   return queries
     .selectFrom(part.as('contract'))
     .leftJoin('tx', 'tx.position', 'contract.position')

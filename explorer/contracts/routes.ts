@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { placePage, problem } from '../api/shapes.ts'
+import { placePageQuery, problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { delegateOf } from './delegateOf.ts'
 import { findContract, listContracts } from './queries.ts'
@@ -24,7 +24,7 @@ export function addContracts(
       schema: {
         tags,
         summary: 'Contracts, newest first; contracts of the genesis come last',
-        querystring: placePage.extend({
+        querystring: placePageQuery.extend({
           creator: spelledAddress.optional().describe('only contracts created by this account or contract'),
         }),
         response: { 200: tracedPageOf(contract) },

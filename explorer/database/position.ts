@@ -1,7 +1,8 @@
 /**
  * A position is a place in the chain in one number, so that rows of any table sort as things happened: the block's height times 2^20,
- * plus 0 for the begin of the block, 1 + i for its transaction i (of both kinds, as in the consensus block) and 2^20 − 1 for its end.
- * A block is 1 MiB at most, so it has fewer transactions; heights may reach 2^33, and all stays below 2^53.
+ * plus 0 for the start of the block, 1 + i for its transaction i (of both kinds, as in the consensus block) and 2^20 − 1 for its end.
+ * A block has fewer than 2^16 transactions, because nodes decode no block with more fields (src/chain/comet/wire.ts). Heights may reach
+ * 2^33, and every position stays below 2^53.
  */
 const PLACES = 2 ** 20
 

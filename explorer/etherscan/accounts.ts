@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { bytesToHex, concatBytes, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
-import type { PartOf, Placed } from '../api/cursors.ts'
+import type { PageRows, Placed } from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { CALL_KINDS, CREATION_KINDS } from '../contracts/tables.ts'
 import { findUntraced, firstIndexedHeight, type UntracedState } from '../contracts/untraced.ts'
@@ -73,7 +73,7 @@ const txlist: Action = async (parameters, { queries, functionNames }) => {
     .executeTakeFirst()
   const rows = await walk(
     (bounds, limit, direction) => {
-      const own: PartOf<'account_tx'> = queries
+      const own: PageRows<'account_tx'> = queries
         .selectFrom('account_tx')
         .selectAll()
         .where('address', '=', address)

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { PartOf, PlacedTable } from '../api/cursors.ts'
+import type { PageRows, PlacedTable } from '../api/cursors.ts'
 import { beginPosition, endPosition } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import type { HeightRange, ListPart } from './parameters.ts'
@@ -22,9 +22,9 @@ export function partBetween<T extends PlacedTable>(
   { after, before }: Bounds,
   limit: number,
   direction: ListPart['direction'],
-): PartOf<T> {
+): PageRows<T> {
   // Kysely knows the columns of one table, not those that several have: `log` stands for all of them.
-  const part: PartOf<'log'> = queries
+  const part: PageRows<'log'> = queries
     .selectFrom(table as 'log')
     .selectAll()
     .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '>', tuple(after.position, after.ordinal)))
@@ -34,7 +34,7 @@ export function partBetween<T extends PlacedTable>(
     .orderBy('position', direction)
     .orderBy('ordinal', direction)
     .limit(limit)
-  return part as unknown as PartOf<T>
+  return part as unknown as PageRows<T>
 }
 
 /** Height of the index; -1 before there is a block. */

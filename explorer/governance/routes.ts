@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, problem } from '../api/shapes.ts'
+import { numberPageOf, numberPageQuery, problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { heightOf } from '../database/position.ts'
@@ -61,7 +61,12 @@ export function addGovernance(
   app.get(
     '/proposals',
     {
-      schema: { tags, summary: 'Proposals, newest first', querystring: page, response: { 200: pageOf(proposal) } },
+      schema: {
+        tags,
+        summary: 'Proposals, newest first',
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(proposal) },
+      },
     },
     async ({ query: { limit, before } }) => {
       let select = queries
@@ -123,7 +128,13 @@ export function addGovernance(
   app.get(
     '/proposals/:id/votes',
     {
-      schema: { tags, summary: 'Votes on a proposal', params, querystring: page, response: { 200: pageOf(vote) } },
+      schema: {
+        tags,
+        summary: 'Votes on a proposal',
+        params,
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(vote) },
+      },
     },
     ({ params: { id }, query }) => listVotes('proposal_id', id, query),
   )
@@ -135,8 +146,8 @@ export function addGovernance(
         tags,
         summary: 'Votes of an account',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
-        querystring: page,
-        response: { 200: pageOf(vote) },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(vote) },
       },
     },
     ({ params: { address }, query }) => listVotes('voter', address, query),
@@ -145,7 +156,7 @@ export function addGovernance(
   const listVotes = async (
     column: 'proposal_id' | 'voter',
     value: number | Uint8Array,
-    { limit, before = Number.MAX_SAFE_INTEGER }: z.infer<typeof page>,
+    { limit, before = Number.MAX_SAFE_INTEGER }: z.infer<typeof numberPageQuery>,
   ) => {
     const rows = await queries
       .selectFrom('proposal_vote')
@@ -167,8 +178,8 @@ export function addGovernance(
         tags,
         summary: 'Deposits on a proposal',
         params,
-        querystring: page,
-        response: { 200: pageOf(deposit) },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(deposit) },
       },
     },
     async ({ params: { id }, query: { limit, before = Number.MAX_SAFE_INTEGER } }) => {

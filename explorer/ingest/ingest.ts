@@ -76,23 +76,24 @@ export async function ingest(options: IngestOptions): Promise<void> {
 /** @throws NodeError as soon as the node fails */
 async function follow(options: IngestOptions, onProgress: () => void): Promise<void> {
   const { database, node, logger, stop, nextHead } = options
-  let at = await begin(options)
-  const books = { coins: new BalanceBook(), tokens: new TokenBook(at.firstHeight === 1) }
+  let progress = await readProgress(options)
+  const books = { coins: new BalanceBook(), tokens: new TokenBook(progress.firstHeight === 1) }
   /** the height of the node, once it is known to be behind the index */
   let behind: number | undefined
   while (!stop.aborted) {
     const head = await latestHeight(node)
-    if (head > at.height) {
+    if (head > progress.height) {
       behind = undefined
-      at = await catchUp(options, books, at, head)
-    } else if (head < at.height && head !== behind) {
+      progress = await catchUp(options, books, progress, head)
+    } else if (head < progress.height && head !== behind) {
       // It starts again, or is one of several that are not at the same height, or its network was reset.
-      if (head >= at.firstHeight) await checkSameChain(database, node, head)
-      if (behind === undefined) logger.warn({ height: at.height, nodeHeight: head }, 'the node is behind the index')
+      if (head >= progress.firstHeight) await checkSameChain(database, node, head)
+      if (behind === undefined)
+        logger.warn({ height: progress.height, nodeHeight: head }, 'the node is behind the index')
       behind = head
     }
     onProgress()
-    if (head > at.height) continue
+    if (head > progress.height) continue
     await describeTokens(options)
     await nextHead()
   }
@@ -104,7 +105,8 @@ interface Books {
   readonly tokens: TokenBook
 }
 
-interface Begun {
+/** How far the index has come. */
+interface IndexProgress {
   readonly firstHeight: number
   /** of the newest block in the index */
   readonly height: number
@@ -127,7 +129,7 @@ function lastingHeight(oldest: number, latest: number): number {
  * time yet.
  * @throws ChainMismatch when the index is of another chain
  */
-async function begin({ database, node, logger }: IngestOptions): Promise<Begun> {
+async function readProgress({ database, node, logger }: IngestOptions): Promise<IndexProgress> {
   const [[status], [chainId]] = await Promise.all([
     node.comet([{ method: 'status', params: {} }]) as Promise<readonly [Status]>,
     node.ethereum([{ method: 'eth_chainId', params: [] }]) as Promise<readonly [Hex]>,
@@ -212,7 +214,12 @@ export async function latestHeight(node: Pick<NodeClient, 'ethereum'>): Promise<
  * Indexes the blocks up to `head`, a few batches fetched ahead.
  * @returns how far the index is then; not to `head` when it was stopped
  */
-async function catchUp(options: IngestOptions, books: Books, from: Begun, head: number): Promise<Begun> {
+async function catchUp(
+  options: IngestOptions,
+  books: Books,
+  from: IndexProgress,
+  head: number,
+): Promise<IndexProgress> {
   const { node, stop, onIndexed } = options
   let { height, hash } = from
   let next = height + 1

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { equalBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, problem } from '../api/shapes.ts'
+import { numberPageOf, numberPageQuery, problem } from '../api/shapes.ts'
 import { viewTime } from '../api/views.ts'
 import type { Tables } from '../database/schema.ts'
 import { type NodeRow, SILENT_MS } from './nodeBook.ts'
@@ -52,8 +52,8 @@ export function addNodes(app: Api['app'], { queries, services }: Pick<Api, 'quer
       schema: {
         tags: ['network'],
         summary: 'Reporting nodes, in order of their first report',
-        querystring: page.extend({ verified: z.enum(['true', 'false']).optional() }),
-        response: { 200: pageOf(node) },
+        querystring: numberPageQuery.extend({ verified: z.enum(['true', 'false']).optional() }),
+        response: { 200: numberPageOf(node) },
       },
     },
     async ({ query: { limit, before, verified } }) => {

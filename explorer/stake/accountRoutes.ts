@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BECH32_OPERATOR, parseAddress, toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesKey } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { placePage, problem, tokenPageOf } from '../api/shapes.ts'
+import { placePageQuery, problem, textPageOf } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { accountOf } from '../node/readAnswers.ts'
 import { askWholeState, type PagedAnswer } from '../node/stateQueries.ts'
@@ -139,8 +139,8 @@ export function addStake(
         tags,
         summary: 'Staking events of an account',
         params,
-        querystring: placePage,
-        response: { 200: tokenPageOf(stakingEvent) },
+        querystring: placePageQuery,
+        response: { 200: textPageOf(stakingEvent) },
       },
     },
     ({ params: { address }, query }) => listStakingEvents(queries, { delegator: address }, query),

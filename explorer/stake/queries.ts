@@ -3,13 +3,13 @@ import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../src/primitiv
 import { bytesKey, bytesToHex, keyBytes } from '../../src/primitives/bytes.ts'
 import {
   mergePlaced,
-  newestPart,
-  type Part,
-  type PartOf,
-  pageOf,
-  placePageOf,
-  splitCursor,
+  newestRows,
+  type PageRows,
+  placePage,
+  readAddressCursor,
   type TextPage,
+  type TextPageRequest,
+  textPage,
 } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
@@ -28,9 +28,9 @@ type ValidatorRow = Selectable<Tables['validator']>
 export async function listValidators(
   queries: Queries,
   state: 'active' | 'inactive' | undefined,
-  { limit, before }: Part,
+  { limit, before }: TextPageRequest,
 ): Promise<TextPage<Validator>> {
-  const [tokens, operator] = splitCursor(before)
+  const [tokens, operator] = readAddressCursor(before)
   let select = queries
     .selectFrom('validator')
     .selectAll()
@@ -46,7 +46,7 @@ export async function listValidators(
   const part = rows.slice(0, limit)
   const signed = await signedBlocks(queries, part, span)
   const view = (row: ValidatorRow) => viewValidator(row, now.time, signed.get(bytesKey(row.consensus_address))!)
-  return pageOf(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
+  return textPage(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
 }
 
 /** @param address of the operator's account, or of the consensus key */
@@ -128,9 +128,9 @@ export async function viewDetail(queries: Queries, row: ValidatorRow): Promise<V
 export async function listDelegators(
   queries: Queries,
   validator: ValidatorRow,
-  { limit, before }: Part,
+  { limit, before }: TextPageRequest,
 ): Promise<TextPage<Delegator>> {
-  const [shares, delegator] = splitCursor(before)
+  const [shares, delegator] = readAddressCursor(before)
   const rows = await queries
     .selectFrom('delegation')
     .select(['delegator', 'shares'])
@@ -146,7 +146,7 @@ export async function listDelegators(
     address: toChecksumAddress(row.delegator),
     amount: stakeOf(row.shares, validator).toString(),
   })
-  return pageOf(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
+  return textPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
 }
 
 /** What an account has delegated, the most first. An account delegates to few validators. */
@@ -172,10 +172,10 @@ export async function listDelegations(
 export async function listStakingEvents(
   queries: Queries,
   of: { readonly validator: Uint8Array } | { readonly delegator: Uint8Array },
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TextPage<StakingEvent>> {
-  const part = newestPart(queries, 'staking_event', shown)
-  const read = (own: PartOf<'staking_event'>) =>
+  const part = newestRows(queries, 'staking_event', shown)
+  const read = (own: PageRows<'staking_event'>) =>
     queries
       .selectFrom(own.as('staking_event'))
       .leftJoin('tx', 'tx.position', 'staking_event.position')
@@ -199,7 +199,7 @@ export async function listStakingEvents(
     named.filter((operator) => operator !== null),
   )
   const nameOf = (bytes: Uint8Array) => names.get(bytesKey(bytes)) ?? viewName(bytes, undefined)
-  return placePageOf(rows, shown.limit, (row) => ({
+  return placePage(rows, shown.limit, (row) => ({
     height: heightOf(row.position),
     transaction: row.hash === null ? null : bytesToHex(row.hash),
     kind: row.kind as StakingEvent['kind'],

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 import { bytesKey } from '../../src/primitives/bytes.ts'
-import type { Page } from '../api/cursors.ts'
+import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Absence } from './shapes.ts'
 import { ABSENCE_KINDS } from './tables.ts'
@@ -24,8 +24,8 @@ interface Span {
 export async function listAbsences(
   queries: Queries,
   consensusAddress: Uint8Array,
-  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number | undefined },
-): Promise<Page<Absence>> {
+  { limit, before = Number.MAX_SAFE_INTEGER }: NumberPageRequest,
+): Promise<NumberPage<Absence>> {
   const rows = await queries
     .selectFrom('absence')
     .selectAll()

@@ -8,7 +8,7 @@ import {
   toAddress,
 } from '../../src/primitives/address.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, placePage, problem, tokenPage, tokenPageOf } from '../api/shapes.ts'
+import { numberPageOf, numberPageQuery, placePageQuery, problem, textPageOf, textPageQuery } from '../api/shapes.ts'
 import { listBlocks } from '../blocks/queries.ts'
 import { block } from '../blocks/shapes.ts'
 import { findValidator, listDelegators, listStakingEvents, listValidators, viewDetail } from './queries.ts'
@@ -51,10 +51,10 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
       schema: {
         tags,
         summary: 'Validators, by stake, highest first',
-        querystring: tokenPage.extend({
+        querystring: textPageQuery.extend({
           state: z.enum(['active', 'inactive']).optional().describe('active: bonded validators'),
         }),
-        response: { 200: tokenPageOf(validator) },
+        response: { 200: textPageOf(validator) },
       },
     },
     ({ query: { state, ...part } }) => listValidators(queries, state, part),
@@ -83,8 +83,8 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
         tags,
         summary: 'Delegators of a validator, by stake, highest first',
         params,
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(delegator), 404: problem },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(delegator), 404: problem },
       },
     },
     async ({ params: { validator: address }, query }, reply) => {
@@ -100,8 +100,8 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
         tags,
         summary: 'Staking events of a validator',
         params,
-        querystring: placePage,
-        response: { 200: tokenPageOf(stakingEvent), 404: problem },
+        querystring: placePageQuery,
+        response: { 200: textPageOf(stakingEvent), 404: problem },
       },
     },
     async ({ params: { validator: address }, query }, reply) => {
@@ -118,8 +118,8 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
         tags,
         summary: 'Ranges of blocks that a validator should have signed and did not',
         params,
-        querystring: page,
-        response: { 200: pageOf(absence), 404: problem },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(absence), 404: problem },
       },
     },
     async ({ params: { validator: address }, query }, reply) => {
@@ -135,8 +135,8 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
         tags,
         summary: 'Blocks proposed by a validator',
         params,
-        querystring: page,
-        response: { 200: pageOf(block), 404: problem },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(block), 404: problem },
       },
     },
     async ({ params: { validator: address }, query }, reply) => {

@@ -3,13 +3,13 @@ import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import {
   mergePlaced,
-  newestPart,
-  type Part,
-  type PartOf,
-  pageOf,
-  placePageOf,
-  splitCursor,
+  newestRows,
+  type PageRows,
+  placePage,
+  readAddressCursor,
   type TextPage,
+  type TextPageRequest,
+  textPage,
 } from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { amountToBytes } from '../database/amount.ts'
@@ -37,8 +37,8 @@ const KINDS = Object.fromEntries(Object.entries(TOKEN_KINDS).map(([name, kind]) 
 >
 
 /** Tokens, those with the most holders first. */
-export async function listTokens(queries: Queries, { limit, before }: Part): Promise<TextPage<Token>> {
-  const [holders, address] = splitCursor(before)
+export async function listTokens(queries: Queries, { limit, before }: TextPageRequest): Promise<TextPage<Token>> {
+  const [holders, address] = readAddressCursor(before)
   const rows = await selectTokens(queries)
     .where(({ eb, refTuple, tuple }) =>
       eb(
@@ -51,7 +51,7 @@ export async function listTokens(queries: Queries, { limit, before }: Part): Pro
     .orderBy('token.address', 'desc')
     .limit(limit + 1)
     .execute()
-  return pageOf(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
+  return textPage(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
 }
 
 export async function findToken(queries: Queries, address: Uint8Array): Promise<Token | undefined> {
@@ -63,9 +63,9 @@ export async function findToken(queries: Queries, address: Uint8Array): Promise<
 export async function listHolders(
   queries: Queries,
   token: Uint8Array,
-  { limit, before }: Part,
+  { limit, before }: TextPageRequest,
 ): Promise<TextPage<TokenHolder>> {
-  const [amount, holder] = splitCursor(before)
+  const [amount, holder] = readAddressCursor(before)
   const rows = await queries
     .selectFrom('token_balance')
     .select(['holder', 'amount'])
@@ -82,16 +82,16 @@ export async function listHolders(
     address: toChecksumAddress(row.holder),
     amount: viewAmount(row.amount),
   })
-  return pageOf(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
+  return textPage(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
 }
 
 /** Tokens of an account, in the order of their addresses from the last. */
 export async function listHoldings(
   queries: Queries,
   holder: Uint8Array,
-  { limit, before }: Part,
+  { limit, before }: TextPageRequest,
 ): Promise<TextPage<TokenHolding>> {
-  const [, last] = splitCursor(before)
+  const [, last] = readAddressCursor(before)
   const rows = await queries
     .selectFrom('token_balance')
     .innerJoin('token', 'token.address', 'token_balance.token')
@@ -104,7 +104,7 @@ export async function listHoldings(
     .limit(limit + 1)
     .execute()
   const view = (row: (typeof rows)[number]) => ({ token: viewName(row), amount: viewAmount(row.amount) })
-  return pageOf(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
+  return textPage(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
 }
 
 /** Whose transfers: of a token, of an account, or of one transaction. */
@@ -118,20 +118,19 @@ export interface TransferFilter {
 export async function listTokenTransfers(
   queries: Queries,
   { token, account, position }: TransferFilter,
-  shown: Part,
+  shown: TextPageRequest,
 ): Promise<TextPage<TokenTransfer>> {
-  let part = newestPart(queries, 'token_transfer', shown)
+  let part = newestRows(queries, 'token_transfer', shown)
   if (token !== undefined) part = part.where('token', '=', token)
   if (position !== undefined) part = part.where('position', '=', position)
-  if (account === undefined)
-    return placePageOf(await selectTransfers(queries, part).execute(), shown.limit, viewTransfer)
+  if (account === undefined) return placePage(await selectTransfers(queries, part).execute(), shown.limit, viewTransfer)
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) =>
       selectTransfers(queries, part.where(side, '=', account)).execute(),
     ),
   )
-  return placePageOf(mergePlaced(found), shown.limit, viewTransfer)
+  return placePage(mergePlaced(found), shown.limit, viewTransfer)
 }
 
 /** Matches of one kind that are looked at. */
@@ -161,8 +160,8 @@ function selectTokens(queries: Queries) {
     .select(['token.address as token', 'token.kind', 'is_exact', 'holders', 'transfers', 'supply', ...NAME])
 }
 
-/** @param part see {@link PartOf} */
-function selectTransfers(queries: Queries, part: PartOf<'token_transfer'>) {
+/** @param part see {@link PageRows} */
+function selectTransfers(queries: Queries, part: PageRows<'token_transfer'>) {
   return queries
     .selectFrom(part.as('token_transfer'))
     .innerJoin('token', 'token.address', 'token_transfer.token')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Api } from '../api/api.ts'
-import { problem, tokenPage, tokenPageOf } from '../api/shapes.ts'
+import { problem, textPageOf, textPageQuery } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { findToken, listHolders, listHoldings, listTokens, listTokenTransfers } from './queries.ts'
 import { token, tokenHolder, tokenHolding, tokenTransfer } from './shapes.ts'
@@ -16,8 +16,8 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
       schema: {
         tags,
         summary: 'Tokens, by number of holders, highest first',
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(token) },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(token) },
       },
     },
     ({ query }) => listTokens(queries, query),
@@ -37,8 +37,8 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Transfers of a token, newest first',
         params,
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(tokenTransfer) },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(tokenTransfer) },
       },
     },
     ({ params: { address }, query }) => listTokenTransfers(queries, { token: address }, query),
@@ -51,8 +51,8 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Holders of a token, by balance, highest first',
         params,
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(tokenHolder) },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(tokenHolder) },
       },
     },
     ({ params: { address }, query }) => listHolders(queries, address, query),
@@ -65,8 +65,8 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Token balances of an account',
         params,
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(tokenHolding) },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(tokenHolding) },
       },
     },
     ({ params: { address }, query }) => listHoldings(queries, address, query),
@@ -79,8 +79,8 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Token transfers of an account',
         params,
-        querystring: tokenPage,
-        response: { 200: tokenPageOf(tokenTransfer) },
+        querystring: textPageQuery,
+        response: { 200: textPageOf(tokenTransfer) },
       },
     },
     ({ params: { address }, query }) => listTokenTransfers(queries, { account: address }, query),

@@ -77,7 +77,7 @@ export function nameRow(
   }
 }
 
-/** By what a name is searched: see `token_name` in schema.ts. */
+/** By what a name is searched: see the table `token_name`. */
 export function searchKey(text: string): Uint8Array {
   return new TextEncoder().encode(text.toLowerCase())
 }

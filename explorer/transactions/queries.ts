@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import type { Page } from '../api/cursors.ts'
+import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf, transactionIndexOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
@@ -34,8 +34,8 @@ export interface TransactionFilter {
 export async function listTransactions(
   queries: Queries,
   filter: TransactionFilter,
-  { limit, before }: { readonly limit: number; readonly before?: number | undefined },
-): Promise<Page<ReturnType<typeof viewTransaction>>> {
+  { limit, before }: NumberPageRequest,
+): Promise<NumberPage<ReturnType<typeof viewTransaction>>> {
   const { height, address } = filter
   const end = before ?? (height === undefined ? Number.MAX_SAFE_INTEGER : endPosition(height))
   const start = height === undefined ? 0 : beginPosition(height)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { movementsAt } from '../accounts/queries.ts'
 import type { Api } from '../api/api.ts'
-import { page, pageOf, problem } from '../api/shapes.ts'
+import { numberPageOf, numberPageQuery, problem } from '../api/shapes.ts'
 import { spelledAddress } from '../api/spelledAddress.ts'
 import { runOf } from '../contracts/queries.ts'
 import { listTokenTransfers } from '../tokens/queries.ts'
@@ -22,8 +22,8 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
       schema: {
         tags,
         summary: 'Transactions, newest first',
-        querystring: page,
-        response: { 200: pageOf(transaction) },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(transaction) },
       },
     },
     ({ query }) => listTransactions(queries, {}, query),
@@ -66,8 +66,8 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
         tags: ['addresses'],
         summary: 'Transactions of an account',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
-        querystring: page,
-        response: { 200: pageOf(transaction) },
+        querystring: numberPageQuery,
+        response: { 200: numberPageOf(transaction) },
       },
     },
     ({ params: { address }, query }) => listTransactions(queries, { address }, query),

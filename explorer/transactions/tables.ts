@@ -23,7 +23,7 @@ export const TRANSACTION_TABLES = {
       nonce: int,
       /** selector of a call (0x…), or the type of a native transaction's first message */
       method: nullable(text),
-      /** the rest of it: ./ingest/readTransactions.ts */
+      /** JSON: the other fields of the transaction (ingest/readBlock.ts) */
       detail: text,
     },
     key: ['position'],
