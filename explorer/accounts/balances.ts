@@ -5,8 +5,8 @@ import type { PlacedMovement } from './coinMovements.ts'
 
 /** Accounts asked for in one query. Both databases take more parameters than this. */
 const QUERIED_AT_ONCE = 500
-/** Balances kept in memory; about 200 bytes each. */
-const MAX_KEPT = 200_000
+/** Balances cached in memory; about 200 bytes each. */
+const MAX_CACHED = 200_000
 
 /** An account of the index. */
 interface Balance {
@@ -19,14 +19,14 @@ class BalanceError extends Error {
   override readonly name = 'BalanceError'
 }
 
-/** Adds movements of coins up. It remembers the balances of accounts that moved coins last, as long as it alone writes them. */
+/** Adds movements of coins up. It caches the balances of the accounts that moved coins last, since no other process writes them. */
 export class BalanceBook {
-  readonly #kept = new Map<string, Balance>()
+  readonly #cached = new Map<string, Balance>()
 
   /**
    * Writes the balances after these movements.
    * @returns where accounts that the index did not have got their first coins, one position for each
-   * @throws BalanceError when an account gives more than it has
+   * @throws BalanceError when an account spends more than it has
    */
   async apply(writer: IndexWriter, movements: readonly PlacedMovement[]): Promise<readonly number[]> {
     const { loaded: changed, unknown } = await this.#load(writer, movements)
@@ -47,13 +47,13 @@ export class BalanceBook {
       rows.push({ address: keyBytes(key), amount: amountToBytes(amount), position })
     }
     await writer.replace('coin_balance', rows)
-    this.#keep(changed)
+    this.#cache(changed)
     return firstPositions
   }
 
-  /** Forgets what it remembers: the transaction of the last {@link apply} was not stored. */
+  /** Empties the cache: the transaction of the last {@link apply} was not stored. */
   forget(): void {
-    this.#kept.clear()
+    this.#cached.clear()
   }
 
   async #load(writer: IndexWriter, movements: readonly PlacedMovement[]) {
@@ -64,9 +64,9 @@ export class BalanceBook {
         if (account === undefined) continue
         const key = bytesKey(account)
         if (loaded.has(key)) continue
-        const kept = this.#kept.get(key)
-        loaded.set(key, kept === undefined ? { amount: 0n, position: 0 } : { ...kept })
-        if (kept === undefined) missing.push(key)
+        const cached = this.#cached.get(key)
+        loaded.set(key, cached === undefined ? { amount: 0n, position: 0 } : { ...cached })
+        if (cached === undefined) missing.push(key)
       }
     }
     const unknown = new Set(missing)
@@ -90,8 +90,8 @@ export class BalanceBook {
     balance.position = position
   }
 
-  #keep(changed: ReadonlyMap<string, Balance>): void {
-    if (this.#kept.size + changed.size > MAX_KEPT) this.#kept.clear()
-    for (const [key, balance] of changed) this.#kept.set(key, balance)
+  #cache(changed: ReadonlyMap<string, Balance>): void {
+    if (this.#cached.size + changed.size > MAX_CACHED) this.#cached.clear()
+    for (const [key, balance] of changed) this.#cached.set(key, balance)
   }
 }

@@ -4,7 +4,7 @@ import type { Event } from '../node/answers.ts'
 import { accountOf, coinsOf } from '../node/readAnswers.ts'
 import { MOVEMENT_KINDS } from './tables.ts'
 
-/** Coins that went from one account to another. Minted ones come from nobody, burnt ones go to nobody. */
+/** Coins that went from one account to another. Minted coins have no sender, burnt coins no recipient. */
 export interface CoinMovement {
   readonly sender: Address | undefined
   readonly recipient: Address | undefined
@@ -17,19 +17,19 @@ export interface PlacedMovement extends CoinMovement {
   readonly position: number
 }
 
-/** Coins that an account has given and nobody has received yet. */
+/** Coins that an account has spent and that are not received yet. */
 interface Spent {
   readonly spender: Address
   left: bigint
 }
 
 /**
- * The movements of coins that the events of one transaction, or of the begin or end of a block, tell.
+ * Reads the movements of coins from the events of one transaction, or of the start or end of a block.
  *
- * The bank says `coin_spent` and `coin_received` for everything that changes a balance (x/bank/keeper/send.go), whoever caused it: a
- * message, a call of a contract, a fee, a module. A receipt is matched with what was spent before it, the oldest first, so each of both
- * is in exactly one movement, and balances come out right even where the pairs would be others. What nobody spent was minted, and
- * what nobody received was burnt.
+ * The bank says `coin_spent` and `coin_received` for every change of a balance (x/bank/keeper/send.go), whether a message,
+ * a call of a contract, a fee or a module caused it. Received coins are matched with the coins that were spent before, the oldest first.
+ * So each of both is in exactly one movement, and balances are right even where other pairs would be. Coins that were received but not
+ * spent were minted. Coins that were spent but not received were burnt.
  * @throws Error for an amount or address that cannot be read
  */
 export function coinMovements(events: readonly Event[]): readonly CoinMovement[] {

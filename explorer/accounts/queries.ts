@@ -19,7 +19,7 @@ import { MOVEMENT_KINDS } from './tables.ts'
 
 type Queries = Kysely<Tables>
 
-/** Whose coins: of an account, or those that modules moved at the begin and the end of a block. */
+/** Movements of an account, or those by modules at the start and end of a block. */
 export type MovementFilter = { readonly account: Uint8Array } | { readonly height: number }
 
 /** Coins that moved, from the newest to the oldest. */

@@ -10,7 +10,7 @@ import { account, movement } from './shapes.ts'
 /** Transactions of an account that are counted; an account with more shows none. */
 const MAX_COUNTED = 10_000
 
-/** Accounts: an address that nobody has used yet is one too. */
+/** Accounts. An unused address is an account, too. */
 export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
   const tags = ['addresses']
   const params = z.object({ address: spelledAddress.describe('0x… or coin1…') })

@@ -25,7 +25,7 @@ export interface NumberPageRequest {
 /** A page of a list with number cursors. */
 export interface NumberPage<T> {
   readonly items: T[]
-  /** `before` of the next page; null: there is none */
+  /** `before` of the next page; null: this is the last page */
   readonly next: number | null
 }
 
@@ -64,7 +64,7 @@ export function newestRows<T extends PlacedTable>(
 /** A page of a list with text cursors. */
 export interface TextPage<T> {
   readonly items: T[]
-  /** `before` of the next page; null: there is none */
+  /** `before` of the next page; null: this is the last page */
   readonly next: string | null
 }
 

@@ -9,12 +9,12 @@ import { callsOf, findPosition, listInternalCalls, listLogs, logsOf } from './qu
 import { callPage, internalCall, log, orderedPage, stateChanges, topic, tracedPageOf } from './shapes.ts'
 import { fetchStateChanges } from './stateChanges.ts'
 
-/** A block is final, so an answer stays right for as long as it is kept; the state of an old block may go meanwhile. */
+/** A block is final, so a cached answer stays right. The node may delete the state of an old block meanwhile. */
 const MAX_AGE_MS = 60_000
 /** Transactions that the node executes again for readers at the same time: hard work, which others have to wait for. */
 const MAX_TRACES = 2
 
-/** What EVM transactions did: logs, calls between contracts, changes of the state. */
+/** Effects of EVM transactions: logs, calls between contracts, changes of the state. */
 export function addEvm(
   app: Api['app'],
   { queries, node, cache, limitNodeQuestions }: Pick<Api, 'queries' | 'node' | 'cache' | 'limitNodeQuestions'>,

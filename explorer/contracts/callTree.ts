@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { CALL_KINDS } from './tables.ts'
 
-/** A call of a transaction, as it is kept. */
+/** A call of a transaction, as it is stored. */
 export interface Call {
   /** place in the whole tree, callers before those that they call; 0 is the transaction's own call */
   readonly ordinal: number
@@ -37,7 +37,7 @@ export interface CallTree {
   readonly isCut: boolean
 }
 
-/** Calls of one transaction that are kept in any case; of those behind them, the ones that {@link isListed} tells. */
+/** Calls of one transaction that are always stored. Later calls are stored only if {@link isListed}. */
 const MAX_CALLS = 10_000
 /** Bytes of the data of one call, and of all calls of a transaction together. Behind that, calls have their selector. */
 const MAX_INPUT = 2_048
@@ -190,7 +190,7 @@ const MAX_UNPACKED = 64 * 1024 * 1024
 /** [ */
 const PLAIN_START = 0x5b
 
-/** What {@link packCalls} was given. */
+/** Reverses {@link packCalls}. */
 export function unpackCalls(bytes: Uint8Array): Call[] {
   // RFC 1951: no compressed text that begins with [ has that as its first byte.
   const isPlain = bytes[0] === PLAIN_START

@@ -8,7 +8,7 @@ import type { TransactionTrace } from './fetchTraces.ts'
 import { CALL_KINDS, CREATION_KINDS } from './tables.ts'
 
 /**
- * Makes the rows of what an EVM transaction did beside moving coins and tokens: its logs and its calls.
+ * Makes the rows of an EVM transaction's logs and calls.
  * @param add takes one row
  * @returns the contracts that it created and destroyed, in the order in which it did
  */

@@ -3,11 +3,11 @@ import { AnswerTooLong, type NodeClient, NodeRefusal, toQuantity } from '../node
 import { type CallTree, readCallTree } from './callTree.ts'
 import { TRACE_STATES } from './tables.ts'
 
-/** What the node tells of the calls of one transaction. */
+/** The node's trace of one transaction. */
 export interface TransactionTrace {
   /** see {@link TRACE_STATES} */
   readonly state: number
-  /** undefined unless it is kept or cut */
+  /** undefined unless the state is `kept` or `cut` */
   readonly tree: CallTree | undefined
 }
 
@@ -20,23 +20,23 @@ interface TracedBlock {
   readonly receipts: readonly Receipt[]
 }
 
-/** The node's own limit (RPC_EVM_TIMEOUT_MS) may be shorter. An answer must come before the client gives up. */
+/** The node's own limit (RPC_EVM_TIMEOUT_MS) may be shorter. An answer must arrive before the client's time limit. */
 const TRACER = { tracer: 'callTracer', timeout: '20s' } as const
-/** Transactions of a block that are asked for alone when the node refuses all of it at once. */
+/** Transactions of a block that are requested one by one when the node refuses the whole block. */
 const MAX_ALONE = 32
 /** Gas of a transaction without data that does nothing but to move coins. */
 const PLAIN_GAS = 21_000n
 
-/** geth's and our node's codes. */
+/** Error codes of geth and coind. */
 const LIMIT_EXCEEDED = -32_005
 const NO_METHOD = -32_601
 const PRUNED_HISTORY = 4_444
-/** What coind, geth and others say when they have no state that old; the code is that of any failure. */
+/** Messages of coind, geth and others that lack the state of an old block; the error code is that of any failure. */
 const NO_STATE = /historical state|pruned history|missing trie node/i
 
 /**
- * The calls of the transactions in these blocks that ran code, in one request a block, and none for a block where no code ran. What the
- * node does not tell is marked, and stops nothing: coins, tokens and logs come from receipts and results.
+ * Fetches the calls of the transactions in these blocks that ran code: one request per block, none for a block where no code ran. A
+ * missing trace is marked and does not stop the index, because coins, tokens and logs come from receipts and results.
  * @param blocks in the order of their heights, with receipts
  * @throws NodeError when the node cannot be reached, or has too many requests for now
  */
@@ -46,7 +46,7 @@ export async function fetchTraces(
 ): Promise<ReadonlyMap<number, BlockTraces>> {
   const traces = new Map<number, BlockTraces>()
   let missing: number | undefined
-  // From the newest one: below a block whose state the node has dropped, it has none. One after the other: a trace is hard work.
+  // From the newest one: where the node has deleted the state of a block, it has no older state. One at a time: a trace is hard work.
   for (const block of blocks.toReversed()) {
     const { transactions } = block.ethereum
     const ran = transactions.map((transaction, index) => ranCode(transaction, block.receipts[index]))
@@ -65,8 +65,8 @@ export async function fetchTraces(
 }
 
 /**
- * Whether a transaction may have run code: it created a contract, had data, or took more gas than a plain one. Whoever makes a call that
- * moves coins or creates something takes more.
+ * Whether a transaction may have run code: it created a contract, had data, or took more gas than a plain one. A call
+ * that moves coins or creates something takes more.
  */
 function ranCode(transaction: Pick<EthereumTransaction, 'to' | 'input'>, receipt: Receipt | undefined): boolean {
   return transaction.to === null || transaction.input !== '0x' || BigInt(receipt?.gasUsed ?? 0) > PLAIN_GAS

@@ -36,7 +36,7 @@ const CALL_NAMES = namesOf(CALL_KINDS)
 const CREATION_NAMES = namesOf(CREATION_KINDS)
 const TRACE_NAMES = namesOf(TRACE_STATES)
 
-/** Where an EVM transaction is; undefined when the index has none with this hash. */
+/** Returns the position of a transaction; undefined when the index has no transaction with this hash. */
 export async function findPosition(queries: Queries, hash: Uint8Array): Promise<number | undefined> {
   const row = await queries.selectFrom('tx').select('position').where('hash', '=', hash).executeTakeFirst()
   return row?.position
@@ -147,7 +147,7 @@ export async function listInternalCalls(
   return traced(queries, page, shown)
 }
 
-/** The page with what it may lack: from the place where it begins to its last row, or to the begin of the chain on the last page. */
+/** Adds what the page may lack: from its start to its last row, or to the start of the chain on the last page. */
 async function traced<T>(queries: Queries, page: TextPage<T>, { before }: TextPageRequest): Promise<TracedPage<T>> {
   const [to] = readPlaceCursor(before)
   const from = page.next === null ? 0 : readPlaceCursor(page.next)[0]

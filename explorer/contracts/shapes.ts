@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { address, amount, hash, height } from '../api/shapes.ts'
 
-/* What the API tells of logs, calls and contracts. Data of any length is cut, with its size beside it. */
+/* Logs, calls and contracts as the API shows them. Long data is cut, next to its size. */
 
 const data = z.string().regex(/^0x([0-9a-f]{2})*$/)
 
@@ -42,7 +42,7 @@ const callFields = z.object({
   value: amount.describe('acoin; moved only if the call was successful'),
   gas: z.int(),
   gasUsed: z.int(),
-  isSuccessful: z.boolean().describe('true: its effects were kept, neither the call nor any of its callers failed'),
+  isSuccessful: z.boolean().describe('true: it has effects, because neither the call nor any of its callers failed'),
   error: z.string().nullable().describe('error of the call itself'),
 })
 

@@ -5,7 +5,7 @@ import { refusalState } from './fetchTraces.ts'
 import type { StateChanges } from './shapes.ts'
 import { TRACE_STATES } from './tables.ts'
 
-/** What prestateTracer says of an account (geth's documentation of built-in tracers). */
+/** An account as prestateTracer shows it (geth's documentation of built-in tracers). */
 interface TracedAccount {
   readonly balance?: string
   readonly nonce?: number
@@ -40,7 +40,7 @@ const STATE_NAMES: Readonly<Record<number, StateChanges['state']>> = {
   [TRACE_STATES.unsupported]: 'unsupported',
 }
 
-/** Reads an answer of prestateTracer with `diffMode`; undefined when it is none. */
+/** Reads an answer of prestateTracer with `diffMode`; undefined when it has another form. */
 export function readStateChanges(answer: unknown): StateChanges | undefined {
   const { pre, post } = (answer ?? {}) as { readonly pre?: unknown; readonly post?: unknown }
   if (!isAccounts(pre) || !isAccounts(post)) return undefined

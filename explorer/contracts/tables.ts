@@ -54,7 +54,7 @@ export const CONTRACT_TABLES = {
     key: ['position'],
   }),
   /**
-   * Calls between contracts that moved coins, created a contract or destroyed one. The transaction's own call is none of them. Each costs
+   * Calls between contracts that moved coins, created a contract or destroyed one. The transaction's own call is not among them. Each costs
    * thousands of gas, so the block's gas limit bounds how many there are.
    */
   internal_call: defineTable({
@@ -104,7 +104,7 @@ export const CONTRACT_TABLES = {
       kind: int,
       /** the newest position in which it ran SELFDESTRUCT; null: never */
       destroyed: nullable(int),
-      /** 1: it is gone. EIP-6780: SELFDESTRUCT deletes a contract in the transaction that created it alone, and else only gives its coins away */
+      /** 1: deleted. EIP-6780: SELFDESTRUCT deletes a contract only in the transaction that created it, and otherwise only moves its coins */
       is_deleted: int,
       /** what the genesis calls it */
       label: nullable(text),
@@ -136,5 +136,5 @@ export const CALL_KINDS = {
   selfdestruct: 6,
 } as const
 
-/** How a contract came to be: by a transaction to nobody, by an instruction of another contract, with the chain. */
+/** How a contract was created: by a transaction without a recipient, by an instruction of another contract, or in the genesis. */
 export const CREATION_KINDS = { transaction: 0, create: 1, create2: 2, genesis: 3, precompile: 4 } as const

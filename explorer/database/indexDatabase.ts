@@ -38,7 +38,7 @@ export interface IndexDatabase {
   readonly dialect: 'sqlite' | 'postgres'
   /** for reading, and for small writes that need no bulk load */
   readonly queries: Kysely<Tables>
-  /** Runs `work` in one transaction: all of it is stored durably, or nothing. */
+  /** Runs `work` in one transaction, which is stored durably or not at all. */
   write<T>(work: (writer: IndexWriter) => Promise<T>): Promise<T>
   /**
    * Makes this process the one that writes the blocks, until the lock is closed or lost.
@@ -50,7 +50,7 @@ export interface IndexDatabase {
 
 /**
  * The index in the hands of the one process that writes its blocks. With PostgreSQL, all of this goes over the connection that holds the
- * lock: whoever has lost it can no longer store anything, however late it notices.
+ * lock: a process that has lost it can no longer store anything, however late it notices.
  */
 export interface IndexLock extends Pick<IndexDatabase, 'queries' | 'write' | 'close'> {
   /** Whether the connection that holds the lock has ended. */

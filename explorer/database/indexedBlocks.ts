@@ -1,4 +1,4 @@
-/** What is told when the index has new blocks. */
+/** Sent when the index has new blocks. */
 export interface IndexedBlocks {
   /** the newest block in the index */
   readonly height: number

@@ -5,7 +5,7 @@ import { INDEX_MIGRATIONS } from './schema.ts'
 
 /**
  * What the types that SQL names differently are called. `KEYED`: SQLite keeps rows in the order of their key, without a second number.
- * `NUMBERED`: the database gives each new row the next number.
+ * `NUMBERED`: the database assigns the next number to each new row.
  */
 const WORDS: Readonly<Record<IndexDatabase['dialect'], Readonly<Record<string, string>>>> = {
   sqlite: { BYTES: 'blob', INT: 'integer', KEYED: 'without rowid', NUMBERED: 'integer' },

@@ -11,12 +11,12 @@ export function transactionPosition(height: number, index: number): number {
   return height * PLACES + 1 + index
 }
 
-/** What modules do before the first transaction. It is also the lowest position of the block. */
+/** The position of changes by modules before the first transaction; the lowest position of the block. */
 export function beginPosition(height: number): number {
   return height * PLACES
 }
 
-/** What modules do after the last transaction. It is also the highest position of the block. */
+/** The position of changes by modules after the last transaction; the highest position of the block. */
 export function endPosition(height: number): number {
   return (height + 1) * PLACES - 1
 }
@@ -25,7 +25,7 @@ export function heightOf(position: number): number {
   return Math.floor(position / PLACES)
 }
 
-/** Index of the transaction in the consensus block; undefined for begin and end of a block. */
+/** Index of the transaction in the consensus block; undefined for start and end of a block. */
 export function transactionIndexOf(position: number): number | undefined {
   const place = position % PLACES
   return place === 0 || place === PLACES - 1 ? undefined : place - 1

@@ -72,10 +72,10 @@ export function connectPostgres<T>(address: string) {
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: TYPES,
   })
-  // A connection that fails while nobody uses it leaves the pool; the next query makes another.
+  // An idle connection that fails leaves the pool; the next query opens another one.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
-    // Nor may it end the process while somebody uses it, between two queries: the next one fails.
+    // Nor may a connection in use end the process when it fails between two queries: the next query fails.
     client.on('error', () => undefined)
   })
   return { dialect: 'postgres' as const, pool, queries: new Kysely<T>({ dialect: new PostgresDialect({ pool }) }) }

@@ -10,9 +10,9 @@ import { connectPostgres } from './postgres.ts'
 import { connectSqlite } from './sqlite.ts'
 
 /*
- * What the explorer stores beside the index: what the node cannot tell again. In SQLite it is a file of its own, so that it is still
- * there when the index is deleted to be made anew, and so that the thread that answers can write without waiting for the thread that
- * indexes. In PostgreSQL its tables are in the database of the index.
+ * Tables next to the index: data that the node cannot provide again. In SQLite they are in a file of their own. So they remain when the
+ * index is deleted to be rebuilt, and the thread that answers can write without waiting for the index thread. In PostgreSQL they are in
+ * the database of the index.
  */
 
 const SERVICE_TABLES = { ...NETWORK_TABLES, ...FAUCET_TABLES, ...VERIFICATION_TABLES }
@@ -23,7 +23,7 @@ export type ServiceQueries = Kysely<ServiceTables>
 export const SERVICE_MIGRATIONS = migrationsOf(SERVICE_TABLES)
 
 /**
- * Opens the tables beside the index at `place`, and brings them up to date.
+ * Opens the tables next to the index at `place`, and brings them up to date.
  * @throws when the database cannot be reached, or was made by a later version
  */
 export async function openServices(place: string): Promise<ServiceQueries> {
@@ -39,7 +39,7 @@ export async function openServices(place: string): Promise<ServiceQueries> {
   }
 }
 
-/** The file beside the index: `index.sqlite` has `index-services.sqlite`. */
+/** The file next to the index: `index-services.sqlite` for `index.sqlite`. */
 function servicesPath(index: string): string {
   const { dir, name, ext } = parse(resolve(index))
   return join(dir, `${name}-services${ext}`)

@@ -17,7 +17,7 @@ const WAL_PAGES = 8_192
  * @throws IndexInUse when another connection that is not a reader is open, of this process or another
  */
 export function openSqlite(path: string, isReader = false): IndexDatabase {
-  // Nobody else can open a database in memory, which is for tests.
+  // Only tests use a database in memory, which no other process can open.
   const lock = isReader || path === ':memory:' ? undefined : lockFile(path)
   const { database, ...connection } = connectSqlite<Tables>(path, isReader)
   const { queries } = connection
@@ -26,7 +26,7 @@ export function openSqlite(path: string, isReader = false): IndexDatabase {
   return {
     ...connection,
     write,
-    // Whoever opens the file to write it has the lock already.
+    // The process that opened the file for writing has the lock already.
     lock: () => Promise.resolve({ queries, write, isLost: () => false, close: () => Promise.resolve() }),
     close: async () => {
       await queries.destroy()
@@ -36,8 +36,8 @@ export function openSqlite(path: string, isReader = false): IndexDatabase {
 }
 
 /**
- * Locks the file at `path` for one process that writes: an SQLite database beside it with a transaction that never ends, as readers would
- * have to wait for one in the file itself. The operating system takes the lock away from a process that has ended, however it ended.
+ * Locks the file at `path` for one process that writes, by an SQLite database next to it with a transaction that never ends. A transaction
+ * in the file itself would block readers. The operating system takes the lock away from a process that has ended, however it ended.
  * @throws IndexInUse
  */
 function lockFile(path: string): DatabaseSync {
@@ -102,7 +102,7 @@ function cached(database: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-/** What Kysely writes to end a transaction that failed. */
+/** Kysely's statement to end a transaction that failed. */
 const ROLLBACK = 'rollback'
 const NOTHING_CHANGED = { changes: 0, lastInsertRowid: 0 } as const
 

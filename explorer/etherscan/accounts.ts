@@ -49,7 +49,7 @@ async function newestBalance({ queries }: EtherscanContext, address: Uint8Array)
   return row === undefined ? '0' : viewAmount(row.amount)
 }
 
-/** The index has the newest balances; the node may have kept older ones. */
+/** The index has the newest balances; the node may have retained older ones. */
 async function balanceAt({ node, takeTurn }: EtherscanContext, address: Uint8Array, height: number): Promise<string> {
   const call = { method: 'eth_getBalance', params: [bytesToHex(address), toQuantity(height)] }
   try {
@@ -265,8 +265,8 @@ async function callsOfAccount(
 }
 
 /**
- * What is not known of a page: a transaction between the begin of the range and the page's last row whose calls are not known, or blocks
- * there that are not in the index. What comes after a full page belongs to later pages.
+ * Returns what a page lacks: a transaction with unknown calls between the start of the range and the page's last row, or blocks there
+ * that are not in the index. Rows after a full page belong to later pages.
  */
 async function missingOf(
   queries: Queries,

@@ -3,12 +3,12 @@ import type { FindFunctionNames } from '../verify/functionNames.ts'
 import type { Submission, SubmitSources, Verification } from '../verify/submitSources.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 
-/** What the actions are made of. */
+/** Parts that actions use. */
 export interface EtherscanContext
   extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight'>,
     Pick<Verification, 'verifier'> {
   readonly functionNames: FindFunctionNames
-  /** gives the sources that this request has to the verifier, within the client's limits */
+  /** passes the request's sources to the verifier, within the client's limits */
   readonly submitSources: (submission: Submission) => ReturnType<SubmitSources>
   /**
    * Runs a question that has the node execute code or take a transaction. There is room for a few at a time.
@@ -52,7 +52,7 @@ export function listed(rows: readonly unknown[], whenEmpty: string): Answer {
   return rows.length > 0 ? ok(rows) : { status: '0', message: whenEmpty, result: [] }
 }
 
-/** A list that lacks rows which are not known, in the form of Blockscout: clients that want all of it refuse any status but 1. */
+/** A list that lacks unknown rows, in the form of Blockscout: clients that need complete lists refuse any status except 1. */
 export function listedInPart(rows: readonly unknown[], missing: string): Answer {
   return { status: '2', message: missing, result: rows }
 }

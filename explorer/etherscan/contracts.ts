@@ -36,15 +36,15 @@ const getcontractcreation: Action = async (parameters, context) => {
   return listedInPart(result, `The creation of ${unknown.join(', ')} is not known: the index has no trace of it`)
 }
 
-/** Those of these accounts that have code: they were created by something that the index does not know. */
+/** Returns those of these accounts that have code; their creation is not in the index. */
 async function contractsAmong(
   { node, takeTurn }: Pick<EtherscanContext, 'node' | 'takeTurn'>,
   addresses: readonly string[],
 ): Promise<readonly string[]> {
   if (addresses.length === 0) return []
   const calls = addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] }))
-  const codes = (await takeTurn(() => node.ethereum(calls))) as readonly string[]
-  return addresses.filter((_, index) => codes[index] !== '0x' && delegateOf(codes[index]!) === undefined)
+  const bytecodes = (await takeTurn(() => node.ethereum(calls))) as readonly string[]
+  return addresses.filter((_, index) => bytecodes[index] !== '0x' && delegateOf(bytecodes[index]!) === undefined)
 }
 
 /** The module `contract`. */

@@ -24,10 +24,10 @@ import { VERIFICATION_ACTIONS } from './verification.ts'
 const MAX_BODY = 512 * 1024
 /** The same for sources to be verified: a form may write each byte of them as three. */
 const MAX_LONG_BODY = 3 * MAX_INPUT_BYTES
-/** A client asks five times a second in the long run, as at Etherscan. */
+/** Five requests per second of a client in the long run, as at Etherscan. */
 const REQUESTS = { burst: 100, perHour: 18_000 } as const
 const ALL_REQUESTS = { burst: 1_000, perHour: 720_000 } as const
-/** Those with a long form. */
+/** Requests with a long form. */
 const LONG_FORMS = { burst: 30, perHour: 240 } as const
 const ALL_LONG_FORMS = { burst: 200, perHour: 4_000 } as const
 const LIMIT_TEXT = 'Max rate limit reached'
@@ -35,7 +35,7 @@ const LIMIT_TEXT = 'Max rate limit reached'
 const MAX_TURNS = 8
 const TURN_MS = 5_000
 
-/** What is not a module of its own here: limits of a key, of which there are none. */
+/** Actions without a module: the limits of a key, which do not exist here. */
 const LIMIT_ACTIONS = actionsOf({
   getapilimit: async () =>
     ok({ creditsUsed: 0, creditsAvailable: REQUESTS.perHour, creditLimit: REQUESTS.perHour, limitInterval: 'hourly' }),
@@ -90,7 +90,7 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'> &
       return await dispatch(parameters, { ...shared, submitSources: (own) => submitSources(own, request) })
     } catch (error) {
       if (!(error instanceof RequestError) && !(error instanceof NodeError)) throw error
-      // The text of a NodeError names the node's address, which is nobody's business.
+      // The text of a NodeError names the node's address, which clients must not learn.
       const text =
         error instanceof RequestError ? error.message : 'The node does not respond at the moment: try again later'
       return isProxy ? proxyRefusal(text) : failed(text)
@@ -148,7 +148,7 @@ function dispatch(parameters: Parameters, context: EtherscanContext): Promise<un
   return run(parameters, context)
 }
 
-/** A turn lasts until the node has answered, also when nobody waits for that any more: the work is the node's until then. */
+/** A turn lasts until the node has answered, also when the client no longer waits: until then the node works. */
 function createTurns(): EtherscanContext['takeTurn'] {
   let running = 0
   return async (ask) => {
@@ -165,7 +165,7 @@ function createTurns(): EtherscanContext['takeTurn'] {
       return await Promise.race([asked, timeout])
     } finally {
       late.abort()
-      // Whichever comes second has nobody who waits for it.
+      // The promise that settles second has no waiter.
       for (const second of [asked, timeout]) second.catch(() => undefined)
     }
   }

@@ -1,7 +1,7 @@
 import { type Address, AddressError, parseTypedAddress } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 
-/** A request that cannot be answered as it is. The message is the `result` of the answer: one line for whoever asked. */
+/** A request that cannot be answered as it is. The message is the `result` of the answer: one line for the client. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
 }
@@ -39,7 +39,7 @@ export class Parameters {
 
   /**
    * @param parts of a request, e.g. its query and its form; a later part counts more
-   * @throws RequestError when one part has a parameter twice: nobody can know which one is meant
+   * @throws RequestError when one part has a parameter twice: it is unclear which one is meant
    */
   static of(...parts: readonly Iterable<readonly [string, string]>[]): Parameters {
     const values = new Map<string, string>()

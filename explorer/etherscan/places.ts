@@ -15,7 +15,7 @@ export function boundsOf({ from, to }: HeightRange): Bounds {
   }
 }
 
-/** Rows between two places, in their order: an index that goes on with position and ordinal finds both ends. It may be narrowed further. */
+/** Selects rows between two places, in their order. An index that ends with position and ordinal finds both. It may be narrowed further. */
 export function partBetween<T extends PlacedTable>(
   queries: Kysely<Tables>,
   table: T,

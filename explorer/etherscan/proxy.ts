@@ -4,8 +4,8 @@ import type { EtherscanContext } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 
 /*
- * The module `proxy`: a fixed set of questions, each read and written anew, in the forms of JSON-RPC. It is no relay: nothing that a
- * client sends reaches the node but what is read here.
+ * The module `proxy`: a fixed set of questions, each decoded and encoded again, in the forms of JSON-RPC. It is not a relay: only what is
+ * decoded here reaches the node.
  */
 
 /** Bytes of a signed transaction and of a call's data: as much as a transaction may have. */
@@ -137,7 +137,7 @@ function transactionOf(parameters: Parameters): string {
   return transaction
 }
 
-/** A call: the fields that change what it gives. An access list changes only its gas, and is left out. */
+/** A call: the fields that change its result. An access list changes only its gas, and is left out. */
 function callOf(parameters: Parameters): Readonly<Record<string, string>> {
   const [from, to] = [parameters.optionalAddress('from'), parameters.optionalAddress('to')]
   const data = parameters.data('data', MAX_DATA)

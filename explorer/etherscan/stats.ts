@@ -70,7 +70,7 @@ const dailytx = daily(({ evmTransactions, nativeTransactions }) => ({
 const dailynewaddress = daily(({ newAccounts }) => ({ newAddressCount: newAccounts }))
 const dailygasused = daily(({ gasUsed }) => ({ gasUsed: String(gasUsed) }))
 const dailytxnfee = daily(({ fees }) => ({ transactionFee_Eth: toDecimal(BigInt(fees), COIN_DECIMALS) }))
-/** What blocks earn are their fees. */
+/** A block earns its fees. */
 const dailyblkcount = daily(({ blocks, fees }) => ({
   blockCount: blocks,
   blockRewards_Eth: toDecimal(BigInt(fees), COIN_DECIMALS),

@@ -19,7 +19,7 @@ function findToken(queries: EtherscanContext['queries'], address: Uint8Array) {
     .executeTakeFirst()
 }
 
-/** Etherscan writes of a token what its owners have told it besides; nobody tells this explorer, so that is empty. */
+/** Fields in which Etherscan shows what a token's owners have reported; here they are empty, because there are no such reports. */
 const tokeninfo: Action = async (parameters, { queries }) => {
   const address = parameters.address('contractaddress')
   const token = await findToken(queries, address)

@@ -13,7 +13,7 @@ const DATA_AT_ONCE = 100
 /** Characters of what is stored of transactions, in one answer. */
 const MAX_DETAIL = 16 * 1024 * 1024
 
-/** What Etherscan's lists say of the EVM transaction that a row belongs to. */
+/** Fields of a row's EVM transaction in Etherscan's lists. */
 export interface TransactionFacts {
   readonly height: number
   /** seconds since 1970 */
@@ -35,7 +35,7 @@ export interface TransactionFacts {
   /** what it paid, acoin a gas */
   readonly gasPrice: string
   readonly input: string
-  /** empty: it created none */
+  /** empty: it created no contract */
   readonly contractAddress: string
 }
 

@@ -19,7 +19,7 @@ const getstatus: Action = async (parameters, { queries }) => {
   return ok({ isError: '1', errDescription: log ?? 'execution failed' })
 }
 
-/** The status of its receipt: empty when there is none. */
+/** The status of its receipt: empty without a receipt. */
 const gettxreceiptstatus: Action = async (parameters, { queries }) => {
   const row = await findEvm(queries, parameters.hash('txhash'))
   return ok({ status: row === undefined ? '' : String(row.is_ok) })

@@ -8,7 +8,7 @@ import { boundsOf, newestHeight, partBetween } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
 import { merge, walk } from './walk.ts'
 
-/** Whose transfers, of which kind. */
+/** The account or token, and the kind of token. */
 interface TransferFilter {
   readonly kind: number
   readonly address: Uint8Array | undefined

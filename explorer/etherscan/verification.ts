@@ -55,7 +55,7 @@ const getsourcecode: Action = async (parameters, context) => {
   ])
 }
 
-/** The module `contract`, beside what contracts.ts has of it. */
+/** The module `contract`, except the actions in contracts.ts. */
 export const VERIFICATION_ACTIONS = actionsOf({ verifysourcecode, checkverifystatus, getabi, getsourcecode })
 
 function required(parameters: Parameters, name: string): string {

@@ -37,7 +37,7 @@ const PROBLEMS: Readonly<Record<Exclude<Faucet['problem'], 'none'>, string>> = {
   empty: 'the faucet has too few coins at the moment: try again later',
 }
 
-/** Test coins for whoever asks. */
+/** Test coins for clients that request them. */
 export function addFaucet(
   app: Api['app'],
   { queries, services, clientOf, faucetAddress }: Pick<Api, 'queries' | 'services' | 'clientOf' | 'faucetAddress'>,

@@ -1,9 +1,9 @@
 import { bytes, defineTable, int, nullable, numbered, text } from '../database/defineTable.ts'
 
-/* Whom the faucet pays. No node can tell that again, so these tables are beside the index: services.ts. */
+/* Grants of the faucet. No node can provide them again, so these tables are next to the index: services.ts. */
 
 export const FAUCET_TABLES = {
-  /** Coins that somebody gets. */
+  /** Coins for an account. */
   faucet_grant: defineTable({
     since: '0002_faucet',
     columns: {

@@ -5,13 +5,13 @@ import type { Tables } from '../database/schema.ts'
 import type { Event, NodeProposal } from '../node/answers.ts'
 import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
-/** What one event tells of governance. Precompiles cause the same events as messages do. */
+/** A change of governance that an event reports. Precompiles cause the same events as messages. */
 export type GovernanceChange =
   | { readonly kind: 'vote'; readonly id: number; readonly voter: Uint8Array; readonly options: string }
   | { readonly kind: 'deposit'; readonly id: number; readonly depositor: Uint8Array; readonly amount: bigint }
   | { readonly kind: 'submitted' | 'changed' | 'expired' | 'cancelled'; readonly id: number }
 
-/** A change with its place, and for those of proposals what the node tells of it after the block; null: it has none any more. */
+/** A change with its place, and the changed proposal after the block; null: the node has deleted it. */
 export interface PlacedChange {
   readonly position: number
   readonly change: GovernanceChange

@@ -1,7 +1,7 @@
 import { bytes, defineTable, int, nullable, text } from '../database/defineTable.ts'
 
 export const GOVERNANCE_TABLES = {
-  /** Proposals of governance. Times are null where there is none (yet). */
+  /** Proposals of governance. Times are null where they are not known (yet). */
   proposal: defineTable({
     since: '0005_governance',
     columns: {

@@ -41,14 +41,14 @@ const AHEAD = 2
 /** Pauses while the node does not answer, or not as it should: the first, and the longest. */
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 30_000
-/** The longest while nobody listens at its address: asking costs nothing, and its first block is to be seen soon. */
+/** The longest pause while no server listens at the node's address: a request costs nothing, and the first block should appear soon. */
 const LAST_PAUSE_DOWN_MS = 500
 
 /**
- * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so nothing
- * is ever taken back. Each batch is one transaction of the database, with the height that the index has then: whatever is killed, the
- * next start goes on behind the last batch that was stored. After each failure of the node it looks whether that is still of the index's
- * chain and has the blocks that come next.
+ * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so the
+ * index never removes one. Each batch is one transaction of the database, with the height that the index has then: whenever the process
+ * is killed, the next start continues after the last stored batch. After each failure of the node, it checks whether the node is still on
+ * the index's chain and has the next blocks.
  * @throws ChainMismatch; whatever the database throws
  */
 export async function ingest(options: IngestOptions): Promise<void> {
@@ -99,7 +99,7 @@ async function follow(options: IngestOptions, onProgress: () => void): Promise<v
   }
 }
 
-/** What the blocks add up to. */
+/** Sums over all blocks. */
 interface Books {
   readonly coins: BalanceBook
   readonly tokens: TokenBook
@@ -110,23 +110,23 @@ interface IndexProgress {
   readonly firstHeight: number
   /** of the newest block in the index */
   readonly height: number
-  /** its hash; undefined while the index has none */
+  /** its hash; undefined while the index has no block */
   readonly hash: string | undefined
   /** the height after which balances are added up */
   readonly openingHeight: number
 }
 
-/** Of what a pruning node keeps, this part is left out: it would be dropped while it is read. */
+/** This part of the blocks of a pruning node is left out: the node would delete it while it is read. */
 const DROPPED_SOON = 1 / 4
 
-/** A height above `oldest`, which a node drops with its next block: one that it keeps for some time. */
+/** Returns a height above `oldest` that the node retains for some time; it deletes `oldest` with its next block. */
 function lastingHeight(oldest: number, latest: number): number {
   return oldest + Math.ceil((latest - oldest) * DROPPED_SOON)
 }
 
 /**
- * Finds where to go on. An empty index begins with the first block; where the node has dropped that, with one that it will keep for some
- * time yet.
+ * Finds where to continue. An empty index starts with the first block; where the node has deleted that, with a block that the node will
+ * retain for some time.
  * @throws ChainMismatch when the index is of another chain
  */
 async function readProgress({ database, node, logger }: IngestOptions): Promise<IndexProgress> {
@@ -229,7 +229,7 @@ async function catchUp(
     while (fetched.length <= AHEAD && next <= head) {
       const [first, last] = [next, Math.min(next + size - 1, head)]
       const batch = fetchBatch(node, first, last)
-      // It is awaited in its turn; until then a failure is nobody's.
+      // It is awaited in its turn; until then a failure has no handler.
       batch.catch(() => undefined)
       fetched.push(batch)
       next = last + 1

@@ -18,7 +18,7 @@ interface Owners {
  * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block
  * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after
  * `state`, and movements up to there are not added.
- * @param state a block whose state the node keeps
+ * @param state a block whose state the node retains
  * @returns the height after which the balances are those
  */
 export async function writeOpeningBalances(

@@ -18,7 +18,7 @@ import { tokenTransfers } from '../tokens/tokenTransfers.ts'
 import { TX_KINDS } from '../transactions/tables.ts'
 import type { FetchedBlock } from './fetchBlocks.ts'
 
-/** What one block adds to the index. */
+/** Rows and changes that one block adds to the index. */
 export interface BlockRows {
   readonly height: number
   /** of its Ethereum header, and of the one before: 0x… */
@@ -37,7 +37,7 @@ export interface BlockRows {
 }
 
 /**
- * Makes the rows of a block from what the node tells of it. It depends on nothing else, so the same chain gives the same rows.
+ * Makes the rows of a block from the node's answers. They depend on nothing else, so the same chain yields the same rows.
  * @throws Error when parts of the answers do not fit each other
  */
 export function readBlock(fetched: FetchedBlock): BlockRows {
@@ -52,7 +52,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   requireSame(height, 'results', raw.length, outcomes.length)
   requireSame(height, 'receipts', ethereum.transactions.length, receipts.length)
 
-  /** Reads the events at a position. Gives the accounts whose coins moved. */
+  /** Reads the events at a position. Returns the accounts whose coins moved. */
   const move = (position: number, events: readonly Event[]): Set<string> => {
     for (const change of governanceChanges(events)) {
       governance.push({ position, change, proposal: fetched.proposals.get(change.id) ?? null })
@@ -157,7 +157,7 @@ interface ReadTransaction {
   readonly isOk: boolean
   /** acoin */
   readonly fee: bigint
-  /** accounts that it names itself, beside those whose coins it moves */
+  /** accounts that it names itself, in addition to those whose coins it moves */
   readonly accounts: readonly Address[]
 }
 
@@ -243,7 +243,7 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
   }
 }
 
-/** Some values are texts of people: one that only looks like an address is none. */
+/** Whether a value is an address: users write some values, which may only look like one. */
 function isAccount(text: string): boolean {
   if (!/^coin1[02-9ac-hj-np-z]{38}$/.test(text)) return false
   try {

@@ -11,7 +11,7 @@ export const INGEST_TABLES = {
       evm_chain_id: int,
       /** the first block in the index */
       first_height: int,
-      /** the newest block in the index; one less than `first_height` when there is none */
+      /** the newest block in the index; one less than `first_height` before the first block */
       height: int,
       /** the balances that movements are added to are those after this block: see ingest/openingBalances.ts */
       opening_height: int,

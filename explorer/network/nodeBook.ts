@@ -2,9 +2,9 @@ import type { Selectable, Transaction } from 'kysely'
 import type { ServiceQueries, ServiceTables } from '../database/services.ts'
 import type { Refusal, Report } from './readReport.ts'
 
-/** Nodes that are kept: a report of another one takes the place of one that is silent, or is refused. */
+/** Stored nodes. A report of another node replaces a silent node, or is refused. */
 const MAX_NODES = 1_000
-/** A node reports every 30 seconds: after three that did not come it counts as silent. */
+/** A node reports every 30 seconds: after three missing reports it counts as silent. */
 export const SILENT_MS = 90_000
 const HOUR_MS = 3_600_000
 const KEPT_MS = 30 * 24 * HOUR_MS
@@ -22,8 +22,8 @@ interface ReportContext {
 }
 
 /**
- * Stores a report: the node's row, and its row of this hour. A signed report has to be newer than the last one, so that nobody sends it
- * again; and once a node has signed, nobody reports for it without its key.
+ * Stores a report: the node's row, and its row of this hour. A signed report must be newer than the last one, so that it cannot be
+ * replayed. Once a node has signed, reports for it without its key are refused.
  * @param lag blocks that the node is behind the chain
  * @param mayAdd whether the client may report for one more node; asked only then
  * @returns why it is refused; undefined when it is stored
@@ -44,7 +44,7 @@ export function storeReport(
     if (known === undefined && !mayAdd()) {
       return { status: 429, error: 'too many new nodes from this address: try again later' }
     }
-    // What somebody has said in the name of this node before is not its history.
+    // Unsigned reports in this node's name are not its history.
     if (known?.is_verified === 0 && isVerified === 1) await forget(queries, nodeId)
     const isNew = known === undefined || known.is_verified < isVerified
     if (isNew && !(await makeRoom(queries, isVerified, nowMs, maxNodes))) {
@@ -119,7 +119,7 @@ async function makeRoom(
     .executeTakeFirstOrThrow()
   if (Number(count) < maxNodes) return true
   const silent = nowMs - SILENT_MS
-  // A node that proves who it is takes the place of any that does not; whoever does not, only that of one that has gone.
+  // A verified node may replace any unverified node; an unverified node only a silent one.
   const out = await queries
     .selectFrom('node')
     .select('node_id')

@@ -9,10 +9,10 @@ import { type Addresses, hostOf, onlyAllowed, RefusedRequest } from '../../src/p
 const TIMEOUT_MS = 2_000
 /** Longest answer, in bytes. */
 const MAX_ANSWER = 64 * 1024
-/** Ports below it belong to other services, but for those of HTTP. */
+/** Lower ports belong to other services, except those of HTTP. */
 const FIRST_FREE_PORT = 1024
 
-/** What an RPC server of this chain knows: a block that is no longer the newest, so that one that is a little behind has it, too. */
+/** A block that every RPC server of this chain knows. It is not the newest, so that a server a little behind has it, too. */
 export interface KnownBlock {
   readonly evmChainId: number
   readonly height: number
@@ -39,7 +39,7 @@ export async function locate(url: URL, { resolve, isPublic }: Addresses): Promis
     const found = isIP(host) === 0 ? await resolve(host) : [{ address: host, family: isIP(host) }]
     return onlyAllowed(host, found, isPublic)[0]!
   } catch (error) {
-    // Which address it is is not told: names of the operator's own network are nobody's business.
+    // The message leaves out the address: clients must not learn the names of the operator's own network.
     throw new ProbeProblem(
       error instanceof RefusedRequest ? 'does not have a public IP address' : 'its host name cannot be resolved',
     )

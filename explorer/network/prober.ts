@@ -26,7 +26,7 @@ const POLL_MS = 500
 const MAX_PROBES = 2
 /** How often an RPC address is asked. */
 const EVERY_MS = 300_000
-/** The same for one of which nothing is known: it is new, or its server was just asked for another node. */
+/** The same for an address without a result: it is new, or its server was just asked for another node. */
 const SOON_MS = 60_000
 /** Between two requests to one server, whatever names it has; longer than a request can take, so that there is one at a time. */
 const SERVER_PAUSE_MS = 3_000
@@ -114,7 +114,7 @@ interface Due {
   readonly rpc_address: string
 }
 
-/** The node whose address is due for longest, marked as asked now; undefined: there is none, or another explorer was faster. */
+/** The node whose address is due for longest, marked as asked now; undefined: no address is due, or another explorer was faster. */
 async function claim(services: ServiceQueries): Promise<Due | undefined> {
   const nowMs = Date.now()
   const due = await services

@@ -31,7 +31,7 @@ const bodySchema = z.object({
     .nullable(),
 })
 
-/** What a node says of itself. Whether that is true nobody knows; signed, it is said by the node of this ID. */
+/** A node's report about itself. It may be false; a signature proves only that the node with this ID sent it. */
 export interface Report {
   readonly moniker: string
   readonly chainId: string
@@ -128,7 +128,7 @@ function isSigned(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Ar
   }
 }
 
-/** @returns undefined for what is no JSON, which the schema refuses */
+/** @returns undefined for invalid JSON, which the schema refuses */
 function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(decodeUtf8(body) ?? '')

@@ -27,7 +27,7 @@ export function addHeartbeats(
 ): void {
   const reports = new ClientLimit(REPORTS, ALL_REPORTS)
   const newNodes = new ClientLimit(NEW_NODES, ALL_NEW_NODES)
-  // The signature is over the bytes, so they are kept. No other type is read: a form of some web page cannot send a report.
+  // The signature is over the bytes, so the parser returns them. It reads no other type, so that a web form cannot send a report.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 

@@ -1,6 +1,6 @@
 import { bytes, defineTable, int, nullable, numbered, text, unique } from '../database/defineTable.ts'
 
-/* The nodes that report. No node can tell its old reports again, so these tables are beside the index: services.ts. */
+/* Nodes that report. No node can provide its old reports again, so these tables are next to the index: services.ts. */
 
 export const NETWORK_TABLES = {
   /** A node that reports. Times are milliseconds since 1970. */

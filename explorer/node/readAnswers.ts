@@ -29,7 +29,7 @@ export function accountOf(text: string): Address {
   return account
 }
 
-/** Addresses of those who signed a native transaction, by its events. */
+/** Returns the signers' addresses of a native transaction, from its events. */
 export function signersOf(events: readonly Event[]): readonly string[] {
   return events.flatMap(({ type, attributes }) =>
     type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],

@@ -72,7 +72,7 @@ export async function createServer(options: ServerOptions) {
         error: error.validation.map(({ instancePath, message }) => `${instancePath.slice(1)}: ${message}`).join('; '),
       })
     }
-    // Its text names the node's address, which is nobody's business.
+    // Its text names the node's address, which clients must not learn.
     if (error instanceof NodeError) {
       return reply.code(503).send({ error: 'the node does not respond at the moment: try again later' })
     }

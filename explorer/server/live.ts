@@ -62,7 +62,7 @@ export function addLive(
         stream.write(text)
         continue
       }
-      // Whoever reads too slowly misses an update: the next one has all of it.
+      // A client that reads too slowly misses an update. The next one has the newest blocks, too.
       listener.stuckSinceMs ??= nowMs
       if (nowMs - listener.stuckSinceMs > STUCK_MS) stream.destroy()
     }

@@ -34,7 +34,7 @@ interface NodeRewards {
   }[]
 }
 
-/** What the node says of an account's stake that the index does not have. */
+/** The part of an account's stake that only the node has. */
 interface NodeStake {
   readonly unbondings: readonly NodeUnbonding[]
   readonly redelegations: readonly NodeRedelegation[]

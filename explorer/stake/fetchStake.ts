@@ -8,11 +8,11 @@ import { type Absence, fetchAbsences, type PowerChange, powerChanges } from './s
 import { blockStakingEvents, type PlacedStakingEvent, type StakingBlock, type StakingEvent } from './stakingEvents.ts'
 
 /*
- * What stake is after a batch of blocks, asked of the node where events say that something changed. Shares are not in events, and a slash
- * changes what others have without telling of them: what the node says is exact, and the last word in each batch.
+ * Stake after a batch of blocks, requested from the node where events report a change. Events have no shares, and a slash changes the stake
+ * of delegators that its event does not name. So the node's answer, which is exact, decides in each batch.
  */
 
-/** A delegation in 10^-18 shares; null: there is none any more. */
+/** A delegation in 10^-18 shares; null: it has ended. */
 export interface Stake {
   readonly delegator: Uint8Array
   /** of the operator */
@@ -27,11 +27,11 @@ export interface StakeState {
   readonly tombstoned: readonly Uint8Array[]
   /** those that may have changed, or all of them */
   readonly delegations: readonly Stake[]
-  /** whether what is not in `delegations` is gone */
+  /** whether all other delegations have ended */
   readonly hasAllDelegations: boolean
 }
 
-/** What a batch of blocks tells of stake. */
+/** Changes of stake in a batch of blocks. */
 export interface StakingChanges {
   readonly events: readonly PlacedStakingEvent[]
   readonly absences: readonly Absence[]
@@ -51,7 +51,7 @@ interface DelegationResponse {
 /** Questions that are under way at once. */
 const AT_ONCE = 8
 
-/** Stake after the block at `height`, all of it. */
+/** Fetches all stake after the block at `height`. */
 export async function fetchAllStake(node: Pick<NodeClient, 'rest'>, height: number): Promise<StakeState> {
   const known = await fetchValidators(node, height)
   const lists = await mapAll(known.validators, ({ operator_address: operator }) =>
@@ -67,7 +67,7 @@ export async function fetchAllStake(node: Pick<NodeClient, 'rest'>, height: numb
 }
 
 /**
- * What these blocks, one after the other, tell of stake.
+ * Fetches the changes of stake in consecutive blocks.
  * @throws NodeError
  */
 export async function fetchStaking(
@@ -84,7 +84,7 @@ export async function fetchStaking(
 }
 
 /**
- * Stake after the block at `height` as far as these events may have changed it.
+ * Fetches the stake after the block at `height` that these events may have changed.
  * @param hasOtherChanges whether validators may have changed without an event
  * @returns undefined: nothing has changed
  */
@@ -160,7 +160,7 @@ export function includesAddress(list: readonly Uint8Array[], address: Uint8Array
   return list.some((own) => equalBytes(own, address))
 }
 
-/** As Promise.all, with few of them under way. The order is kept. */
+/** Like Promise.all, with few calls at a time. The results are in the order of the items. */
 async function mapAll<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < items.length; at += AT_ONCE) {

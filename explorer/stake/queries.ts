@@ -149,7 +149,7 @@ export async function listDelegators(
   return textPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
 }
 
-/** What an account has delegated, the most first. An account delegates to few validators. */
+/** Lists an account's delegations, the largest first. An account delegates to few validators. */
 export async function listDelegations(
   queries: Queries,
   delegator: Uint8Array,
@@ -168,7 +168,7 @@ export async function listDelegations(
     .toSorted((a, b) => (a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0))
 }
 
-/** What happened to a validator, or to the stake of an account, the newest first. */
+/** Lists the events of a validator, or of an account's stake, the newest first. */
 export async function listStakingEvents(
   queries: Queries,
   of: { readonly validator: Uint8Array } | { readonly delegator: Uint8Array },
@@ -230,7 +230,7 @@ function viewName(operator: Uint8Array, detail: string | undefined): Name {
   return { operator: toBech32(operator, BECH32_OPERATOR), moniker }
 }
 
-/** What shares of a validator are worth in acoin, as the SDK's TokensFromShares. */
+/** Converts a validator's shares to acoin, like the SDK's TokensFromShares. */
 function stakeOf(shares: Uint8Array, of: Pick<ValidatorRow, 'tokens' | 'shares'>): bigint {
   const total = bytesToAmount(of.shares)
   return total === 0n ? 0n : (bytesToAmount(shares) * bytesToAmount(of.tokens)) / total
@@ -238,7 +238,7 @@ function stakeOf(shares: Uint8Array, of: Pick<ValidatorRow, 'tokens' | 'shares'>
 
 function viewValidator(row: ValidatorRow, now: number, letters: string): Validator {
   const { commission } = JSON.parse(row.detail) as StoredDetail
-  // Nothing tells of the moment at which all of its stake is free.
+  // No event reports when all of its stake is free.
   const status = row.status === 'unbonding' && row.unbonding_time <= now ? 'unbonded' : row.status
   const tokens = bytesToAmount(row.tokens)
   return {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { address, amount, hash, height, share, time } from '../api/shapes.ts'
 import { STAKING_EVENT_KINDS } from './tables.ts'
 
-/* What the API tells of validators and stake. Descriptions are what validators say of themselves. */
+/* Validators and stake as the API shows them. Validators write their own descriptions. */
 
 const operator = z
   .string()

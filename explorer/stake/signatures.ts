@@ -28,8 +28,8 @@ const FLAG_ABSENT = 1
 const FLAG_NIL = 3
 
 /**
- * Who did not sign. A block brings the signatures of the one before. One that is not there has no address either: it is the place in the
- * validator set that tells whose it is, so that set is asked for. Where the node has dropped it, nobody is said to have been absent.
+ * Finds the validators that did not sign. A block has the signatures for the block before it. A missing signature has no address: its place
+ * in the validator set identifies the validator, so that set is requested. Where the node has deleted the set, no absence is recorded.
  * @param blocks one after the other
  * @throws NodeError
  */
@@ -69,7 +69,7 @@ async function fetchAddresses(node: Pick<NodeClient, 'comet'>, height: number): 
   }
 }
 
-/** Validators that CometBFT gives at once. */
+/** Validators that CometBFT returns at once. */
 const PAGE = 100
 
 /**
@@ -101,7 +101,7 @@ export function consensusAddress(key: string): Uint8Array {
   return createHash('sha256').update(Buffer.from(key, 'base64')).digest().subarray(0, 20)
 }
 
-/** Writes who was absent, as runs: one that goes on where the index has it already becomes longer. */
+/** Writes absences as runs. A run that continues one in the index extends it. */
 export async function applyAbsences(writer: IndexWriter, absences: readonly Absence[]): Promise<void> {
   const runs = new Map<string, { validator: Uint8Array; first: number; last: number; kind: number }[]>()
   for (const { validator, height, kind } of absences) {

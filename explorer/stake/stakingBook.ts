@@ -118,7 +118,7 @@ function validatorRow(
   }
 }
 
-/** What the column `detail` of a validator holds. */
+/** Content of a validator's column `detail`. */
 export interface ValidatorDetail extends Pick<NodeValidator, 'description' | 'commission'> {
   /** acoin */
   readonly minSelfDelegation: string
@@ -134,7 +134,7 @@ async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEven
   const counts = new Map<number, number>()
   for (const event of events) {
     const { position, kind, isByConsensusKey, destination, delegator, amount, reason } = event
-    // An operator who acts through somebody else (authz) is not who signed: then nothing tells whose commission it was.
+    // Where an operator acts by authz, another account signs: then no event says whose commission it was.
     if (event.isBySigner && !operators.has(bytesKey(event.validator))) continue
     const validator = isByConsensusKey
       ? (byConsensusKey.get(bytesKey(event.validator)) ?? event.validator)

@@ -5,7 +5,7 @@ import type { BlockResults, ConsensusBlock, EthereumBlock, Event, Receipt } from
 import { accountOf, coinsOf, isEvm, isOfBegin, signersOf } from '../node/readAnswers.ts'
 import type { STAKING_EVENT_KINDS } from './tables.ts'
 
-/** What the node returns for a block, as far as stake needs it. */
+/** The node's answers for a block, as far as stake needs them. */
 export interface StakingBlock {
   readonly height: number
   readonly ethereum: Pick<EthereumBlock, 'transactions'>
@@ -42,7 +42,7 @@ const UNJAILED_TOPIC = '0x9390b453426557da5ebdc31f19a37753ca04addf656d32f3523221
 const SLASHING_PRECOMPILE = '0x0000000000000000000000000000000000000806'
 const UNJAIL_MESSAGE = '/cosmos.slashing.v1beta1.MsgUnjail'
 
-/** What a block tells of stake, in the order in which it happened. Transactions that failed have changed nothing. */
+/** Reads the changes of stake in a block, in their order. Failed transactions have changed nothing. */
 export function blockStakingEvents(block: StakingBlock): readonly PlacedStakingEvent[] {
   const { height, ethereum, consensus, results, receipts } = block
   const placed: PlacedStakingEvent[] = []
@@ -66,9 +66,9 @@ export function blockStakingEvents(block: StakingBlock): readonly PlacedStakingE
 }
 
 /**
- * What the events of a transaction, or of the begin or end of a block, tell of stake (x/staking, x/distribution and x/slashing,
- * types/events.go of each). Precompiles cause the same events as messages do.
- * @param actor who signed the transaction: acts where nothing else says who does; undefined at begin and end of blocks
+ * Reads the changes of stake from the events of a transaction, or of the start or end of a block (x/staking, x/distribution and
+ * x/slashing, types/events.go of each). Precompiles cause the same events as messages.
+ * @param actor who signed the transaction: acts where nothing else says who does; undefined at start and end of blocks
  * @param logs of an EVM transaction
  */
 export function stakingEvents(
@@ -77,7 +77,7 @@ export function stakingEvents(
   logs: Receipt['logs'] = [],
 ): readonly StakingEvent[] {
   const found: StakingEvent[] = []
-  /** by validator, who withdrew rewards last: every change of a delegation begins with that */
+  /** by validator, who withdrew rewards last: every change of a delegation starts with that */
   const withdrawers = new Map<string, Uint8Array>()
   for (const { type, attributes } of events) {
     const value = (name: string): string => attributes.find(({ key }) => key === name)?.value ?? ''
@@ -151,7 +151,7 @@ export function stakingEvents(
   return found
 }
 
-/** One event tells of a slash, of a jailing, or of both. */
+/** Reads an event of a slash, of a jailing, or of both. */
 function slashEvents(value: (name: string) => string): StakingEvent[] {
   const found: StakingEvent[] = []
   const [address, jailed] = [value('address'), value('jailed')]

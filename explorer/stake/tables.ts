@@ -20,7 +20,7 @@ export const STAKE_TABLES = {
       /** bonded, unbonding or unbonded; removed: there is no such validator any more */
       status: text,
       is_jailed: int,
-      /** 1: it signed twice and can never come back */
+      /** 1: permanently jailed, because it signed two blocks of one height */
       is_tombstoned: int,
       /** when its stake is free, where it is unbonding */
       unbonding_time: int,
@@ -50,7 +50,7 @@ export const STAKE_TABLES = {
       delegation_validator: { columns: ['validator', 'shares', 'delegator'] },
     },
   }),
-  /** What happened to validators and stake, in the order of the chain. */
+  /** Events of validators and stake, in the order of the chain. */
   staking_event: defineTable({
     since: '0008_staking',
     columns: {
@@ -108,7 +108,7 @@ export const STAKE_TABLES = {
   }),
 } as const
 
-/** What may happen to a validator or to somebody's stake. */
+/** Events of a validator or of an account's stake. */
 export const STAKING_EVENT_KINDS = [
   'create',
   'edit',

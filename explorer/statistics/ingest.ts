@@ -2,7 +2,7 @@ import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import type { IndexWriter } from '../database/indexDatabase.ts'
 import { heightOf } from '../database/position.ts'
 
-/** What one block adds to the numbers of its hour. */
+/** Numbers that one block adds to its hour. */
 export interface BlockTotals {
   /** milliseconds since 1970, of the block's header */
   readonly time: number

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { address, amount, hash, height } from '../api/shapes.ts'
 
-/* What the API tells of tokens. Names are what contracts say of themselves: anybody may call a token anything. */
+/* Tokens as the API shows them. A contract chooses its own name, which may be misleading. */
 
 const tokenKind = z.enum(['erc20', 'erc721', 'erc1155'])
 

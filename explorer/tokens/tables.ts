@@ -1,7 +1,7 @@
 import { bytes, defineTable, int, nullable, text } from '../database/defineTable.ts'
 
 export const TOKEN_TABLES = {
-  /** A contract whose logs tell of tokens. What it is called is in {@link TokenNameTable}. */
+  /** A contract whose logs report transfers of tokens. Its name is in the table `token_name`. */
   token: defineTable({
     since: '0003_tokens',
     columns: {
@@ -10,7 +10,7 @@ export const TOKEN_TABLES = {
       kind: int,
       /** 0: its transfers do not add up, or the index lacks the oldest ones; balances may differ from what the contract says */
       is_exact: int,
-      /** accounts that have some of it */
+      /** accounts with a balance */
       holders: int,
       transfers: int,
       /** minted less burnt, of all ids */
@@ -46,7 +46,7 @@ export const TOKEN_TABLES = {
       token_transfer_recipient: { columns: ['recipient', 'position', 'ordinal'] },
     },
   }),
-  /** What an account has of a token, more than nothing. */
+  /** Balances of tokens above zero. */
   token_balance: defineTable({
     since: '0003_tokens',
     columns: {
@@ -64,7 +64,7 @@ export const TOKEN_TABLES = {
       token_balance_holder: { columns: ['holder', 'token_id', 'token'] },
     },
   }),
-  /** What a token says that it is called, made fit to be shown: ingest/tokenNames.ts. Null is what it does not say. */
+  /** The name that a token's contract returns, in a form that pages can show (tokenNames.ts). Null: the contract returns none. */
   token_name: defineTable({
     since: '0003_tokens',
     columns: {

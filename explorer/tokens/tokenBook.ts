@@ -6,8 +6,8 @@ import type { TokenTransfer } from './tokenTransfers.ts'
 
 /** Rows asked for in one query. Both databases take more parameters than this. */
 const QUERIED_AT_ONCE = 500
-/** Balances kept in memory; about 300 bytes each. */
-const MAX_KEPT = 200_000
+/** Balances cached in memory; about 300 bytes each. */
+const MAX_CACHED = 200_000
 const MAX_AMOUNT = 2n ** 256n - 1n
 
 export interface PlacedTransfer extends TokenTransfer {
@@ -38,8 +38,8 @@ interface TokenBalance {
 
 /**
  * Adds transfers of tokens up: what each holder has of a token in all, and of each id of an ERC-721 or ERC-1155 token. Contracts may emit
- * what they like, so amounts need not fit: an account that gives more than the index knows of has none then, and the token is marked as
- * not exact. That is looked at after each transaction, so it depends on the chain alone and not on how blocks come in batches.
+ * anything, so amounts may not add up. An account that sends more than its known balance has zero then, and the token is marked as not
+ * exact. This is checked after each transaction, so it depends on the chain alone and not on the batches of blocks.
  */
 export class TokenBook {
   readonly #isWhole: boolean
@@ -81,7 +81,7 @@ export class TokenBook {
     await this.#store(writer, tokens, balances)
   }
 
-  /** Forgets what it remembers: the transaction of the last {@link apply} was not stored. */
+  /** Empties the cache: the transaction of the last {@link apply} was not stored. */
   forget(): void {
     this.#tokens.clear()
     this.#amounts.clear()
@@ -93,7 +93,7 @@ export class TokenBook {
     for (const { token: address, kind } of transfers) {
       const key = bytesKey(address)
       if (loaded.has(key)) continue
-      const kept = this.#tokens.get(key)
+      const cached = this.#tokens.get(key)
       const fresh = {
         address,
         kind,
@@ -104,8 +104,8 @@ export class TokenBook {
         position: 0,
         isNew: true,
       }
-      loaded.set(key, kept === undefined ? fresh : { ...kept })
-      if (kept === undefined) missing.push(key)
+      loaded.set(key, cached === undefined ? fresh : { ...cached })
+      if (cached === undefined) missing.push(key)
     }
     for (let at = 0; at < missing.length; at += QUERIED_AT_ONCE) {
       const rows = await writer.queries
@@ -168,12 +168,12 @@ export class TokenBook {
     tokens: ReadonlyMap<string, Token>,
     balances: ReadonlyMap<string, TokenBalance>,
   ): Promise<void> {
-    const [kept, gone]: [Row<'token_balance'>[], Uint8Array[]] = [[], []]
-    if (this.#amounts.size + balances.size > MAX_KEPT) this.#amounts.clear()
+    const [changed, gone]: [Row<'token_balance'>[], Uint8Array[]] = [[], []]
+    if (this.#amounts.size + balances.size > MAX_CACHED) this.#amounts.clear()
     for (const [key, { token, holder, id, stored, amount }] of balances) {
       if (id.length === 0) token.holders += Number(amount > 0n) - Number((stored ?? 0n) > 0n)
       if (amount > 0n) {
-        kept.push({ key: keyBytes(key), token: token.address, token_id: id, holder, amount: amountToBytes(amount) })
+        changed.push({ key: keyBytes(key), token: token.address, token_id: id, holder, amount: amountToBytes(amount) })
       } else if (stored !== undefined) gone.push(keyBytes(key))
       this.#amounts.set(key, amount > 0n ? amount : undefined)
     }
@@ -181,8 +181,8 @@ export class TokenBook {
       const keys = gone.slice(at, at + QUERIED_AT_ONCE)
       await writer.queries.deleteFrom('token_balance').where('key', 'in', keys).execute()
     }
-    await writer.replace('token_balance', kept)
-    if (this.#tokens.size + tokens.size > MAX_KEPT) this.#tokens.clear()
+    await writer.replace('token_balance', changed)
+    if (this.#tokens.size + tokens.size > MAX_CACHED) this.#tokens.clear()
     const [rows, names]: [Row<'token'>[], Row<'token_name'>[]] = [[], []]
     for (const [key, token] of tokens) {
       if (token.isNew) {
@@ -205,7 +205,7 @@ function balanceKey(token: Address, holder: Address, id: Uint8Array): string {
   return bytesKey(concatBytes(token, holder, id))
 }
 
-/** What a transfer changes of a balance. */
+/** A change of a balance by a transfer. */
 interface Change {
   /** of the balance's row */
   readonly key: string

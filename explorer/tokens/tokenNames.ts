@@ -10,13 +10,13 @@ const AT_ONCE = 10
 const QUESTION_GAS = 300_000
 /** Bytes of an answer that are looked at. */
 const MAX_ANSWER = 4_096
-/** Characters of a name that are kept. */
+/** Characters of a name that are stored. */
 const MAX_NAME = 64
 /** Decimals of a number of 256 bits. */
 const MAX_DECIMALS = 77
 /** The node's code for clients that ask too much: what it refuses so is asked again. */
 const LIMIT_EXCEEDED = -32_005
-/** What cannot be seen, or changes the direction of the text around it. */
+/** Invisible characters, and those that change the direction of the text around them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
 const QUESTIONS = ['name()', 'symbol()', 'decimals()'].map((signature) =>
@@ -24,8 +24,8 @@ const QUESTIONS = ['name()', 'symbol()', 'decimals()'].map((signature) =>
 )
 
 /**
- * Asks the next few tokens that the index does not know the names of what they are called, and writes that down: a row of token_name is
- * made with its token, and its `is_asked` is the mark that stays. A node that does not answer is asked again at the next call.
+ * Requests the names of the next few tokens that the index lacks, and stores them. A row of token_name is created with its token, and
+ * `is_asked` marks that its contract has answered. The next call asks again when the node does not respond.
  */
 export async function describeTokens({
   database,
@@ -82,7 +82,7 @@ export function searchKey(text: string): Uint8Array {
   return new TextEncoder().encode(text.toLowerCase())
 }
 
-/** What a contract returns; nothing when it reverts or runs out of gas. */
+/** Calls a contract. Returns no bytes when the call reverts or runs out of gas. */
 async function ask(node: Pick<NodeClient, 'ethereum'>, to: Hex, data: Hex): Promise<Uint8Array> {
   try {
     const call = { to, data, gas: toQuantity(QUESTION_GAS) }
@@ -106,7 +106,7 @@ function untilZero(bytes: Uint8Array): Uint8Array {
   return end === -1 ? bytes : bytes.subarray(0, end)
 }
 
-/** The bytes of the ABI-encoded string that is the whole answer; none when they lie outside of it. */
+/** Returns the bytes of the ABI-encoded string that is the whole answer; no bytes when the string does not fit in it. */
 function stringIn(answer: Uint8Array): Uint8Array {
   if (answer.length < 64) return EMPTY_BYTES
   const place = bytesToBigInt(answer.subarray(0, 32))

@@ -38,19 +38,19 @@ const WITHDRAWAL = topicOf('Withdrawal(address,uint256)')
 /** The precompile whose ERC-20 balances are the coins of accounts: they are indexed as coins. */
 const COIN_TOKEN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 const WORD = 32
-/** What a topic that is an address begins with. */
+/** The first bytes of a topic that holds an address. */
 const ADDRESS_PREFIX = `0x${'00'.repeat(12)}`
 
 /**
- * The transfers of tokens that the logs of one transaction tell, in their order: events of ERC-20, ERC-721 and ERC-1155, and deposits and
- * withdrawals of tokens like WETH9, which mint and burn without a Transfer. Any contract may emit anything: a log that is not exactly as
- * its standard says is no transfer.
+ * Reads the transfers of tokens from the logs of one transaction, in their order: events of ERC-20, ERC-721 and ERC-1155, and deposits and
+ * withdrawals of tokens like WETH9, which mint and burn without a Transfer. Any contract may emit anything, so logs that differ from
+ * their standard are ignored.
  */
 export function tokenTransfers(logs: readonly Log[]): readonly TokenTransfer[] {
   const tokenLogs = logs.filter(({ address }) => address !== COIN_TOKEN)
   const transfers = tokenLogs.map(readTransfers)
   if (!tokenLogs.some(isWrapping)) return transfers.flat()
-  // A wrapper of coins may emit Transfer beside Deposit and Withdrawal: one movement, told twice.
+  // A wrapper of coins may emit Transfer in addition to Deposit and Withdrawal: two logs of one movement.
   const told = new Set(transfers.flat().map(({ token, sender, recipient }) => sidesKey(token, sender, recipient)))
   return transfers.flatMap((own, index) => {
     const wrapped = own.length === 0 ? readWrapping(tokenLogs[index]!) : undefined
@@ -87,7 +87,7 @@ function readTransfers(log: Log): readonly TokenTransfer[] {
   }
 }
 
-/** ERC-20 and ERC-721 have the same event, but that the number is indexed in one. */
+/** ERC-20 and ERC-721 have the same event, except that the number is indexed in one. */
 function readTransfer(log: Log): readonly TokenTransfer[] {
   const { topics } = log
   const data = hexToBytes(log.data)
@@ -153,7 +153,7 @@ function wordAt(data: Uint8Array, index: number): bigint {
   return bytesToBigInt(data.subarray(index * WORD, (index + 1) * WORD))
 }
 
-/** The words of the array whose place is at word `index` of ABI-encoded data; undefined when any of it lies outside of the data. */
+/** The words of the array whose place is at word `index` of ABI-encoded data; undefined when the array does not fit in the data. */
 function readWords(data: Uint8Array, index: number): readonly Uint8Array[] | undefined {
   if (data.length < (index + 1) * WORD) return undefined
   const place = wordAt(data, index)

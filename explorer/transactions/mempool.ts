@@ -18,7 +18,7 @@ interface Unconfirmed {
   readonly txs: readonly string[] | null
 }
 
-/** What waits in the node's pool for a block. */
+/** Transactions in the node's pool that wait for a block. */
 export function addMempool(app: Api['app'], { node, cache }: Pick<Api, 'node' | 'cache'>): void {
   app.get(
     '/mempool',

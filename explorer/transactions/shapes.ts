@@ -33,7 +33,7 @@ export const transactionDetail = transaction.extend({
   trace: traceState,
 })
 
-/** What waits for a block. */
+/** Transactions that wait for a block. */
 export const mempool = z.object({
   total: z.int().describe('waiting transactions of both kinds'),
   bytes: z.int().describe('total size of the waiting transactions'),

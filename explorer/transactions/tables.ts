@@ -31,7 +31,7 @@ export const TRANSACTION_TABLES = {
       tx_hash: { columns: ['hash'] },
     },
   }),
-  /** Which accounts a transaction concerns: signers, recipients, and whoever its events name. */
+  /** The accounts of a transaction: signers, recipients, and those that its events name. */
   account_tx: defineTable({
     since: '0001_blocks',
     columns: {

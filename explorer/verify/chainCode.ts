@@ -6,7 +6,7 @@ import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
 
-/** What the chain has of a contract. */
+/** A contract's code on the chain. */
 export interface ChainCode {
   /** empty: there is no contract at this address */
   readonly runtime: Uint8Array

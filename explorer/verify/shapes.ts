@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { address } from '../api/shapes.ts'
 
-/* What the API tells of contracts whose sources are known. */
+/* Verified contracts as the API shows them. */
 
 const match = z
   .enum(['exact_match', 'match'])

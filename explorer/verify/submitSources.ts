@@ -6,7 +6,7 @@ import type { ContractName } from './compile.ts'
 import { readStandardJson, type StandardJson, StandardJsonError } from './standardJson.ts'
 import type { Refusal, Verifier } from './verifier.ts'
 
-/** Sources that a client sent, of which nothing is known yet. */
+/** Sources that a client sent, not checked yet. */
 export interface Submission {
   readonly address: Uint8Array
   readonly input: unknown
@@ -15,7 +15,7 @@ export interface Submission {
   readonly contract: string | undefined
 }
 
-/** Why sources are not taken: a status, one of Sourcify's codes, and a line that says what to do. */
+/** Why sources are refused: a status, one of Sourcify's error codes, and a line that says what to do. */
 interface SubmissionRefusal extends Omit<Refusal, 'status'> {
   readonly status: Refusal['status'] | 400 | 403
 }
@@ -25,10 +25,10 @@ export type SubmitSources = (
   request: Pick<FastifyRequest, 'headers' | 'socket'>,
 ) => Promise<{ readonly id: string } | SubmissionRefusal>
 
-/** What routes that verify contracts use beside the parts of `Api`. */
+/** Parts that routes for verification use in addition to `Api`. */
 export interface Verification {
   readonly verifier: Verifier
-  /** gives sources that a client sent to the verifier, within the client's limits */
+  /** passes a client's sources to the verifier, within the client's limits */
   readonly submitSources: SubmitSources
 }
 

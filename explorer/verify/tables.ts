@@ -1,6 +1,8 @@
 import { bytes, defineTable, int, nullable, numbered, text, unique } from '../database/defineTable.ts'
 
-/* Contracts whose sources were sent, and the requests to verify them. No node can tell them again, so these tables are beside the index: services.ts. */
+/*
+ * Verified contracts, and the requests to verify them. No node can provide them again, so these tables are next to the index: services.ts.
+ */
 
 export const VERIFICATION_TABLES = {
   /** A contract whose code is that of known sources. */
@@ -17,7 +19,7 @@ export const VERIFICATION_TABLES = {
       /** see {@link MATCH_LEVELS} */
       runtime_match: int,
       creation_match: int,
-      /** grows with what is known: a lower one never takes the place of a higher one */
+      /** grows with what is known: a lower one never replaces a higher one */
       score: int,
       /** milliseconds since 1970 */
       verified_at: int,

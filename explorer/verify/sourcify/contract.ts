@@ -5,14 +5,14 @@ import { heightOf, transactionIndexOf } from '../../database/position.ts'
 import type { Tables } from '../../database/schema.ts'
 import { bestMatch, type VerifiedCode, type VerifiedContract, type VerifiedSource } from '../verifiedContracts.ts'
 
-/** The fields of a contract that are asked for are none. The message is for whoever asked. */
+/** A request names unknown fields of a contract. The message is for the client. */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
 }
 
 type View = Readonly<Record<string, unknown>>
 
-/** What Sourcify tells of every verified contract. */
+/** Shows a verified contract as in Sourcify's lists. */
 export function viewBriefly(
   { number, address, runtimeMatch, creationMatch, verifiedAtMs }: VerifiedContract,
   chainId: string,
@@ -28,7 +28,7 @@ export function viewBriefly(
   }
 }
 
-/** A verified contract with all that Sourcify tells of one. */
+/** Shows a verified contract with all of Sourcify's fields. */
 export async function viewContract(queries: Kysely<Tables>, contract: VerifiedSource, chainId: string): Promise<View> {
   const { position, content } = contract
   const { path, name, compilerVersion, input, abi, metadata, userdoc, devdoc, storageLayout, runtime, creation } =
@@ -84,8 +84,8 @@ async function viewDeployment(queries: Kysely<Tables>, position: number | null):
 }
 
 /**
- * What is asked for of a contract: `fields` or `omit`, names with commas, a field of a field behind a point; `fields=all` for everything.
- * @param always what {@link viewBriefly} gives
+ * Selects the requested fields of a contract: `fields` or `omit`, names with commas, a field of a field behind a point; `fields=all` for everything.
+ * @param always the fields of {@link viewBriefly}
  * @throws FieldError
  */
 export function selectFields(contract: View, always: View, { fields, omit }: Readonly<Record<string, unknown>>): View {

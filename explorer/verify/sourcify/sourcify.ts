@@ -10,7 +10,7 @@ import { bestMatch, findSource, findVerified } from '../verifiedContracts.ts'
 import type { VerificationJob } from '../verifier.ts'
 import { FieldError, selectFields, viewBriefly, viewContract } from './contract.ts'
 
-/** What is around the input in a request. */
+/** Bytes of a request around its input. */
 const MAX_BODY = MAX_INPUT_BYTES + 64 * 1024
 const SHORT_BODY = 64 * 1024
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

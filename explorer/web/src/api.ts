@@ -20,7 +20,7 @@ import type { period } from '../../statistics/shapes.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from '../../tokens/shapes.ts'
 import type { mempool, Transaction, transactionDetail } from '../../transactions/shapes.ts'
 
-/* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
+/* Queries of the explorer's API, by which a page requests an answer once and caches it. */
 
 export type {
   Block,

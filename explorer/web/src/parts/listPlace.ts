@@ -15,7 +15,7 @@ export const PLAIN_SEARCH = {
 type Search = Readonly<Record<string, unknown>>
 
 /** Of each list of a page by its name: the cursors of the pages that are newer than the one shown, '' for the newest. */
-export type NewerPages = Readonly<Record<string, readonly string[]>>
+type NewerPages = Readonly<Record<string, readonly string[]>>
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
