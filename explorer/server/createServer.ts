@@ -39,7 +39,8 @@ import { addSourcify } from '../verify/sourcify/sourcify.ts'
 import { createSubmitSources, type Verification } from '../verify/submitSources.ts'
 import { addLive } from './live.ts'
 import { addPages } from './pages.ts'
-import { addNetwork } from './statusRoutes.ts'
+import { addSearch } from './search.ts'
+import { addStatus } from './status.ts'
 
 interface ServerOptions
   extends Pick<Api, 'queries' | 'services' | 'node' | 'faucetAddress'>,
@@ -130,7 +131,8 @@ export async function createServer(options: ServerOptions) {
     async (own) => {
       const routes = own.withTypeProvider<ZodTypeProvider>()
       for (const add of [
-        addNetwork,
+        addStatus,
+        addSearch,
         addBlocks,
         addTransactions,
         addAddresses,

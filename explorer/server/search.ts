@@ -9,44 +9,15 @@ import {
 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
-import { hasFaucet } from '../faucet/payGrants.ts'
 import { findValidator, searchValidators } from '../stake/queries.ts'
 import { searchTokens } from '../tokens/queries.ts'
-import { found, status } from './shapes.ts'
+import { found } from './shapes.ts'
 
 /** Tokens that a search finds, and validators. */
 const MAX_NAMED = 10
 
-/** Which chain this is, how far the index has come, and the search. */
-export function addNetwork(
-  app: Api['app'],
-  {
-    queries,
-    config,
-    nodeHeight,
-    publicRpcUrl,
-    faucetAddress,
-  }: Pick<Api, 'queries' | 'config' | 'nodeHeight' | 'publicRpcUrl' | 'faucetAddress'>,
-): void {
-  app.get(
-    '/status',
-    { schema: { tags: ['network'], summary: 'The chain and its index', response: { 200: status } } },
-    async () => {
-      const own = await queries.selectFrom('ingest').selectAll().executeTakeFirst()
-      return {
-        chainId: own?.chain_id ?? null,
-        evmChainId: own?.evm_chain_id ?? null,
-        firstHeight: own?.first_height ?? null,
-        height: own?.height ?? null,
-        nodeHeight: nodeHeight(),
-        chainName: config.chainName,
-        coinSymbol: config.coinSymbol,
-        hasFaucet: faucetAddress !== undefined && own !== undefined && hasFaucet(own.evm_chain_id),
-        publicRpcUrl: publicRpcUrl() ?? null,
-      }
-    },
-  )
-
+/** The search over blocks, transactions, accounts, tokens and validators. */
+export function addSearch(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
   app.get(
     '/search',
     {
