@@ -186,7 +186,7 @@ export async function viewStaking(page: Page, url: string): Promise<void> {
   await page.goto(`${url}validators`)
   await main.getByRole('link', { name: MONIKER }).click()
   await main.getByRole('heading', { name: MONIKER }).waitFor()
-  await main.getByText('It signed 0 of the last').waitFor()
+  await main.getByText(/^Signed 0 of the last/).waitFor()
   await main.getByRole('tab', { name: 'Events' }).click()
   await main.getByRole('link', { name: 'devnet' }).first().waitFor()
   await main
