@@ -4,22 +4,22 @@ import { checkListeners, listenAs, listener } from '../src/config/listeners.ts'
 import { toChecksumAddress } from '../src/primitives/address.ts'
 import { explorerEntry } from '../src/primitives/location.ts'
 import { createLogger, type Logger } from '../src/telemetry/logger.ts'
-import { createServer } from './api/server.ts'
 import type { ExplorerConfig } from './config/config.ts'
+import type { IndexedBlocks } from './database/indexedBlocks.ts'
 import { openReader } from './database/open.ts'
 import { openServices } from './database/services.ts'
 import { loadFaucetKey } from './faucet/faucetKey.ts'
 import { startFaucet } from './faucet/startFaucet.ts'
-import { startProber } from './heartbeat/prober.ts'
 import { indexReady } from './ingest/indexReady.ts'
-import type { IndexedBlocks } from './ingest/ingest.ts'
+import { startProber } from './network/prober.ts'
 import { createNodeClient } from './node/nodeClient.ts'
+import { createServer } from './server/createServer.ts'
 import { openCompilers } from './verify/compilers.ts'
 import { createVerifier } from './verify/verifier.ts'
 
 /** How long a stop waits for answers that are under way. */
 const CLOSE_MS = 2_000
-/** Bytes that solc may answer: the codes, interfaces and comments of all contracts in the sources. */
+/** Most bytes of solc's answer: bytecode, interfaces and comments of all contracts in the sources. */
 const MAX_COMPILER_OUTPUT = 32 * 1024 * 1024
 
 /** An explorer that serves its port. */
@@ -51,11 +51,11 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     throw error
   })
   const exited = once(worker, 'exit')
-  // Both reject when the thread fails; whoever waits for them is told.
+  // Both reject when the thread fails, and their waiters handle that.
   for (const end of [failed, exited]) end.catch(() => undefined)
   const listeners = new Set<(indexed: IndexedBlocks) => void>()
   let isOurTurn = false
-  // From the beginning: whose turn it is, it tells once.
+  // From the start: the thread sends once whether this process writes.
   worker.on('message', (message: { readonly indexed?: IndexedBlocks; readonly isOurTurn?: boolean }) => {
     isOurTurn = message.isOurTurn ?? isOurTurn
     if (message.indexed !== undefined) for (const listener of listeners) listener(message.indexed)
@@ -104,7 +104,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }
 }
 
-/** Answers that are under way get a moment: whoever does not read them must not keep the explorer. */
+/** Answers that are under way get a moment. A client that does not read them must not delay the stop. */
 async function closeServer(server: Awaited<ReturnType<typeof createServer>>): Promise<void> {
   const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_MS)
   await server.close()

@@ -1,12 +1,15 @@
 import { sql } from 'kysely'
+import { MOVEMENT_KINDS } from '../../explorer/accounts/tables.ts'
+import { packCalls } from '../../explorer/contracts/callTree.ts'
 import { amountToBytes } from '../../explorer/database/amount.ts'
 import type { IndexLock, IndexWriter, Row } from '../../explorer/database/indexDatabase.ts'
-import { MIGRATIONS } from '../../explorer/database/migrations.ts'
 import { openDatabase } from '../../explorer/database/open.ts'
 import { transactionPosition } from '../../explorer/database/position.ts'
-import { MOVEMENT_KINDS, type TableName, TOKEN_KINDS, TX_KINDS } from '../../explorer/database/schema.ts'
-import { packCalls } from '../../explorer/ingest/callTree.ts'
-import { nameRow } from '../../explorer/ingest/tokenNames.ts'
+import { type AddRow, RowSet } from '../../explorer/database/rowSet.ts'
+import { INDEX_MIGRATIONS, type TableName } from '../../explorer/database/schema.ts'
+import { TOKEN_KINDS } from '../../explorer/tokens/tables.ts'
+import { nameRow } from '../../explorer/tokens/tokenNames.ts'
+import { TX_KINDS } from '../../explorer/transactions/tables.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import { word } from '../contracts/abi.ts'
@@ -86,7 +89,7 @@ export async function writeBigIndex(place: string, transfers: number): Promise<B
       lock.queries,
     )
   }
-  const indexes = Object.values(MIGRATIONS).flatMap((text) => text.match(/create index [^;]*/g) ?? [])
+  const indexes = Object.values(INDEX_MIGRATIONS).flatMap((text) => text.match(/create index [^;]*/g) ?? [])
   for (const text of indexes) await sql.raw(`drop index ${text.split(' ')[2]}`).execute(lock.queries)
   await writer.writeAll()
   for (const text of indexes) await sql.raw(text).execute(lock.queries)
@@ -163,12 +166,27 @@ class BigIndexWriter {
     await this.#writeRows('account_tx', this.#accountRows())
     await this.#writeRows(
       'coin_balance',
-      this.#addresses.map((address, index): Row => [address, amountToBytes(BigInt(index) * 10n ** 15n), 1]),
+      this.#addresses.map(
+        (address, index): Row<'coin_balance'> => ({
+          address,
+          amount: amountToBytes(BigInt(index) * 10n ** 15n),
+          position: 1,
+        }),
+      ),
     )
     await this.#writeTokens()
     await this.#writeRows('statistics_hour', this.#hourRows())
     await this.#writeRows('validator', [this.#validatorRow()])
-    await this.#writeRows('ingest', [[1, 'coin_76287-1', 76_287, 1, this.#blocks, 0]])
+    await this.#writeRows('ingest', [
+      {
+        id: 1,
+        chain_id: 'coin_76287-1',
+        evm_chain_id: 76_287,
+        first_height: 1,
+        height: this.#blocks,
+        opening_height: 0,
+      },
+    ])
   }
 
   #token(token: number): Uint8Array {
@@ -176,24 +194,30 @@ class BigIndexWriter {
   }
 
   async #writeBlocks(writer: IndexWriter, first: number): Promise<void> {
-    const rows = new Map<TableName, Row[]>()
-    const add = (table: TableName, row: Row): void => {
-      const list = rows.get(table)
-      if (list === undefined) rows.set(table, [row])
-      else list.push(row)
-    }
-    for (let height = first; height < first + BLOCKS_AT_ONCE; height++) this.#addBlock(add, height)
-    for (const [table, own] of rows) await writer.insert(table, own)
+    const rows = new RowSet()
+    for (let height = first; height < first + BLOCKS_AT_ONCE; height++) this.#addBlock(rows.add, height)
+    await rows.insertInto(writer)
   }
 
-  #addBlock(add: (table: TableName, row: Row) => void, height: number): void {
+  #addBlock(add: AddRow, height: number): void {
     const hasGifts = height % GIFT_EVERY === 0
     const count = COINS_IN_BLOCK + TOKENS_IN_BLOCK + (hasGifts ? 1 : 0)
     const gas = COINS_IN_BLOCK * 21_000 + TOKENS_IN_BLOCK * 51_553
-    const hashes = [hashOf('block', height), hashOf('consensus', height)]
     const validator = this.#addresses[VALIDATOR]!
-    const sides = [START_MS + height * BLOCK_MS, validator, validator]
-    add('block', [height, ...hashes, ...sides, gas, 30_000_000, FEE, count, 0, count * 150])
+    add('block', {
+      height,
+      hash: hashOf('block', height),
+      consensus_hash: hashOf('consensus', height),
+      time: START_MS + height * BLOCK_MS,
+      proposer: validator,
+      miner: validator,
+      gas_used: gas,
+      gas_limit: 30_000_000,
+      base_fee: FEE,
+      evm_count: count,
+      native_count: 0,
+      size: count * 150,
+    })
     for (let index = 0; index < COINS_IN_BLOCK; index++) {
       const other = height === 1 && index === 0 ? RARE : someAccount(this.#random)
       const isExchange = index % 5 < 2
@@ -204,14 +228,14 @@ class BigIndexWriter {
         : [someAccount(this.#random), other]
       const position = transactionPosition(height, index)
       this.#addTransaction(add, position, sender!, recipient!, VALUE, COIN_DETAIL)
-      add('coin_movement', [
+      add('coin_movement', {
         position,
-        1,
-        this.#addresses[sender!]!,
-        this.#addresses[recipient!]!,
-        VALUE,
-        MOVEMENT_KINDS.transfer,
-      ])
+        ordinal: 1,
+        sender: this.#addresses[sender!]!,
+        recipient: this.#addresses[recipient!]!,
+        amount: VALUE,
+        kind: MOVEMENT_KINDS.transfer,
+      })
     }
     let logs = 0
     for (let index = 0; index < TOKENS_IN_BLOCK; index++) {
@@ -237,7 +261,7 @@ class BigIndexWriter {
   }
 
   #addTransaction(
-    add: (table: TableName, row: Row) => void,
+    add: AddRow,
     position: number,
     sender: number,
     recipient: number,
@@ -249,8 +273,29 @@ class BigIndexWriter {
     const isCall = detail !== COIN_DETAIL
     const [gasUsed, gasLimit] = isCall ? [51_553, 100_000] : [21_000, 21_000]
     const method = isCall ? '0xa9059cbb' : null
-    add('tx', [position, hash, TX_KINDS.evm, 1, from, to, value, FEE, gasUsed, gasLimit, 7, method, detail])
-    add('coin_movement', [position, 0, from, this.#addresses[COLLECTOR]!, FEE, MOVEMENT_KINDS.fee])
+    add('tx', {
+      position,
+      hash,
+      kind: TX_KINDS.evm,
+      is_ok: 1,
+      sender: from,
+      recipient: to,
+      value,
+      fee: FEE,
+      gas_used: gasUsed,
+      gas_limit: gasLimit,
+      nonce: 7,
+      method,
+      detail,
+    })
+    add('coin_movement', {
+      position,
+      ordinal: 0,
+      sender: from,
+      recipient: this.#addresses[COLLECTOR]!,
+      amount: FEE,
+      kind: MOVEMENT_KINDS.fee,
+    })
     for (const party of new Set([sender, recipient, COLLECTOR])) {
       this.#parties[this.#partyCount] = party
       this.#places[this.#partyCount++] = position
@@ -258,7 +303,7 @@ class BigIndexWriter {
   }
 
   #addTransfer(
-    add: (table: TableName, row: Row) => void,
+    add: AddRow,
     position: number,
     ordinal: number,
     token: number,
@@ -268,12 +313,30 @@ class BigIndexWriter {
   ): void {
     const address = this.#token(token)
     this.#tokenTransfers[token]!++
-    add('token_transfer', [position, ordinal, address, sender, recipient, TOKEN_AMOUNT, EMPTY_BYTES])
-    add('log', [position, ordinal, address, TRANSFER, topicOf(sender), topicOf(recipient), null, AMOUNT_WORD, logIndex])
+    add('token_transfer', {
+      position,
+      ordinal,
+      token: address,
+      sender,
+      recipient,
+      amount: TOKEN_AMOUNT,
+      token_id: EMPTY_BYTES,
+    })
+    add('log', {
+      position,
+      ordinal,
+      address,
+      topic0: TRANSFER,
+      topic1: topicOf(sender),
+      topic2: topicOf(recipient),
+      topic3: null,
+      data: AMOUNT_WORD,
+      log_index: logIndex,
+    })
   }
 
   /** Rows of account_tx in the order of their keys: the database appends them, instead of looking for the place of each. */
-  *#accountRows(): Generator<Row> {
+  *#accountRows(): Generator<Row<'account_tx'>> {
     const starts = new Uint32Array(ADDRESSES + 1)
     for (let at = 0; at < this.#partyCount; at++) starts[this.#parties[at]! + 1]!++
     for (let account = 0; account < ADDRESSES; account++) starts[account + 1]! += starts[account]!
@@ -281,7 +344,9 @@ class BigIndexWriter {
     const sorted = new Float64Array(this.#partyCount)
     for (let at = 0; at < this.#partyCount; at++) sorted[next[this.#parties[at]!]!++] = this.#places[at]!
     for (let account = 0; account < ADDRESSES; account++) {
-      for (let at = starts[account]!; at < starts[account + 1]!; at++) yield [this.#addresses[account]!, sorted[at]!]
+      for (let at = starts[account]!; at < starts[account + 1]!; at++) {
+        yield { address: this.#addresses[account]!, position: sorted[at]! }
+      }
     }
   }
 
@@ -289,12 +354,18 @@ class BigIndexWriter {
     const gifts = Math.floor(this.#blocks / GIFT_EVERY) * GIFTS
     const holders = new Uint32Array(TOKENS)
     holders[0] = gifts
-    const balance = (token: number, holder: Uint8Array, amount: bigint): Row => {
+    const balance = (token: number, holder: Uint8Array, amount: bigint): Row<'token_balance'> => {
       const address = this.#token(token)
-      return [Buffer.concat([address, holder]), address, EMPTY_BYTES, holder, amountToBytes(amount)]
+      return {
+        key: Buffer.concat([address, holder]),
+        token: address,
+        token_id: EMPTY_BYTES,
+        holder,
+        amount: amountToBytes(amount),
+      }
     }
     const given = Array.from({ length: gifts }, (_, index) => giftHolder(index + GIFTS)).sort(Buffer.compare)
-    const rowsOfBalances = function* (this: BigIndexWriter): Generator<Row> {
+    const rowsOfBalances = function* (this: BigIndexWriter): Generator<Row<'token_balance'>> {
       for (const holder of given) yield balance(0, holder, 5n * 10n ** 18n)
       for (const pair of new Set(this.#received.sort())) {
         const [token, account] = [Math.floor(pair / ADDRESSES), pair % ADDRESSES]
@@ -307,9 +378,16 @@ class BigIndexWriter {
       const length = Buffer.from(word(32n) + word(BigInt(value.length)), 'hex')
       return Buffer.concat([length, Buffer.from(value.padEnd(32, '\0'))])
     }
-    const rows = Array.from({ length: TOKENS }, (_, token): Row => {
-      const counts = [holders[token]!, this.#tokenTransfers[token]!]
-      return [this.#token(token), TOKEN_KINDS.erc20, 1, ...counts, amountToBytes(10n ** 24n), 1]
+    const rows = Array.from({ length: TOKENS }, (_, token): Row<'token'> => {
+      return {
+        address: this.#token(token),
+        kind: TOKEN_KINDS.erc20,
+        is_exact: 1,
+        holders: holders[token]!,
+        transfers: this.#tokenTransfers[token]!,
+        supply: amountToBytes(10n ** 24n),
+        position: 1,
+      }
     })
     await this.#writeRows('token', rows)
     const decimals = Buffer.from(word(18n), 'hex')
@@ -319,24 +397,46 @@ class BigIndexWriter {
     await this.#writeRows('token_name', names)
   }
 
-  *#hourRows(): Generator<Row> {
+  *#hourRows(): Generator<Row<'statistics_hour'>> {
     const last = Math.floor((START_MS + this.#blocks * BLOCK_MS) / HOUR_MS)
     for (let hour = Math.floor(START_MS / HOUR_MS); hour <= last; hour++) {
-      yield [hour, 60, 60 * (COINS_IN_BLOCK + TOKENS_IN_BLOCK), 0, 0, 1e9, FEE, VALUE, 10]
+      yield {
+        hour,
+        blocks: 60,
+        evm_count: 60 * (COINS_IN_BLOCK + TOKENS_IN_BLOCK),
+        native_count: 0,
+        failed_count: 0,
+        gas_used: 1e9,
+        fees: FEE,
+        moved: VALUE,
+        new_accounts: 10,
+      }
     }
   }
 
-  #validatorRow(): Row {
+  #validatorRow(): Row<'validator'> {
     const [operator, amount] = [this.#addresses[VALIDATOR]!, amountToBytes(10n ** 24n)]
     const description = { moniker: 'validator', identity: '', website: '', security_contact: '', details: '' }
     const rates = { rate: '0.1', max_rate: '0.2', max_change_rate: '0.01' }
     const commission = { commission_rates: rates, update_time: new Date(START_MS).toISOString() }
     const detail = JSON.stringify({ description, commission, minSelfDelegation: '1' })
-    return [operator, operator, amount, amount, 1, 'bonded', 0, 0, 0, Buffer.from('validator'), detail]
+    return {
+      operator,
+      consensus_address: operator,
+      tokens: amount,
+      shares: amount,
+      delegators: 1,
+      status: 'bonded',
+      is_jailed: 0,
+      is_tombstoned: 0,
+      unbonding_time: 0,
+      moniker_key: Buffer.from('validator'),
+      detail,
+    }
   }
 
-  async #writeRows(table: TableName, rows: Iterable<Row>): Promise<void> {
-    let part: Row[] = []
+  async #writeRows<T extends TableName>(table: T, rows: Iterable<Row<T>>): Promise<void> {
+    let part: Row<T>[] = []
     const flush = async (): Promise<void> => {
       const own = part
       part = []
@@ -369,9 +469,9 @@ const ONE_CALL = packCalls([
   },
 ])
 
-function addRun(add: (table: TableName, row: Row) => void, position: number, logs: number): void {
-  add('tx_run', [position, logs, 0, 1])
-  add('call_tree', [position, ONE_CALL])
+function addRun(add: AddRow, position: number, logs: number): void {
+  add('tx_run', { position, logs, trace: 0, calls: 1 })
+  add('call_tree', { position, calls: ONE_CALL })
 }
 
 function giftHolder(index: number): Uint8Array {

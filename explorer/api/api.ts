@@ -4,38 +4,33 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Kysely } from 'kysely'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
+import type { IndexedBlocks } from '../database/indexedBlocks.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import type { IndexedBlocks } from '../ingest/ingest.ts'
 import type { NodeCache } from '../node/nodeCache.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
-import type { Verifier } from '../verify/verifier.ts'
 import type { ClientOf } from './clientOf.ts'
-import type { SubmitSources } from './submitSources.ts'
 
-/** What the routes are made of. */
+/** Parts that routes use. */
 export interface Api {
   readonly app: FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
   readonly queries: Kysely<Tables>
-  /** what is stored beside the index */
+  /** the tables next to the index: database/services.ts */
   readonly services: ServiceQueries
   readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol'>
   /** for questions that the index has no answer to; only fixed ones, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
-  readonly verifier: Verifier
   readonly clientOf: ClientOf
   /** before the handlers of routes that ask the node about whatever a client names */
   readonly limitNodeQuestions: preHandlerAsyncHookHandler
   readonly logger: Pick<Logger, 'warn'>
-  /** gives sources that a client sent to the verifier, within the client's limits */
-  readonly submitSources: SubmitSources
-  /** of the account whose coins the faucet gives away; undefined: there is no faucet */
+  /** of the account that pays the faucet's grants; undefined: there is no faucet */
   readonly faucetAddress: Uint8Array | undefined
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
-  /** RPC address that browsers and wallets get; undefined: there is none, or not known yet */
+  /** RPC address that browsers and wallets get; undefined: not configured, or not known yet */
   readonly publicRpcUrl: () => string | undefined
-  /** Calls `listener` after each batch of blocks that is in the index; returns what ends that. */
+  /** Calls `listener` after each batch of blocks that is in the index. Returns a function that ends this. */
   readonly onIndexed: (listener: (indexed: IndexedBlocks) => void) => () => void
 }

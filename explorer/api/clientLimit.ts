@@ -1,7 +1,7 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { ClientOf } from './clientOf.ts'
 
-/** Clients whose budgets are kept: the one that has not asked for longest is forgotten first. */
+/** Clients whose budgets are cached; the client whose last request is oldest is dropped first. */
 const MAX_CLIENTS = 10_000
 
 interface Budget {
@@ -17,7 +17,7 @@ export interface Rate {
 
 const HOUR_MS = 3_600_000
 
-/** Budgets of requests: one of each client, and one of all together. In memory: a process that starts anew begins with full ones. */
+/** Budgets of requests: one of each client, and one of all together. They are in memory, so a process that restarts has full ones. */
 export class ClientLimit {
   readonly #client: Rate
   readonly #all: Rate
@@ -32,7 +32,7 @@ export class ClientLimit {
 
   /**
    * Takes one request from the budgets.
-   * @param client as `ClientAddresses.of` gives it
+   * @param client as `ClientAddresses.of` returns it
    * @param nowMs of a clock that does not go back
    * @returns false when one is used up: nothing is taken then
    */

@@ -3,10 +3,10 @@ import { createClientAddresses, forwardedFor } from '../../src/config/clientAddr
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
 
-/** Who sends a request, as `ClientAddresses.of` names clients. */
+/** Names the client of a request, as `ClientAddresses.of` does. */
 export type ClientOf = (request: Pick<FastifyRequest, 'headers' | 'socket'>) => string
 
-/** Tells once when requests come through a proxy that TRUSTED_PROXIES does not list: all of its clients count as one. */
+/** Warns once when requests come through a proxy that TRUSTED_PROXIES does not list: all of its clients count as one. */
 export function createClientOf(
   { trustedProxies }: Pick<ExplorerConfig, 'trustedProxies'>,
   logger: Pick<Logger, 'warn'>,

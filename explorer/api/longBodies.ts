@@ -6,8 +6,8 @@ const MAX_OPEN = 16
 const MAX_OPEN_OF_CLIENT = 4
 
 /**
- * For routes that take long bodies: before anything of one is read, refuses it where too many are under way. Together with the time that
- * the server gives a request, this bounds the memory that clients can take.
+ * For routes that take long bodies: before anything of one is read, refuses it where too many are under way. Together with the server's
+ * time limit for a request, this bounds the memory that clients can take.
  * @param shortBytes what counts as long: more than this, or a length that is not said
  * @param refuse answers in the words of the route
  */

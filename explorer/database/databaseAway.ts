@@ -1,4 +1,4 @@
-/** What the system says of a server that cannot be reached. */
+/** Error codes of the system for a server that cannot be reached. */
 const SYSTEM_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -22,7 +22,7 @@ const POSTGRES_CODES = /^(08...|53...|57...|58...|25P03|40001|40P01)$/
 /** SQLite's: busy, locked, out of memory, I/O error, disk full, cannot open (https://www.sqlite.org/rescode.html). */
 const SQLITE_CODES: ReadonlySet<number> = new Set([5, 6, 7, 10, 13, 14])
 
-/** How `pg` tells that a connection has ended; these errors have no code. */
+/** Messages of `pg` when a connection has ended; these errors have no code. */
 const LOST =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
 
@@ -30,7 +30,7 @@ const LOST =
 export function isDatabaseAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown }
-  // The low byte is the code; the others say more of it.
+  // The low byte is the code; the others refine it.
   if (typeof errcode === 'number') return SQLITE_CODES.has(errcode & 0xff)
   if (typeof code === 'string') return SYSTEM_CODES.has(code) || POSTGRES_CODES.test(code)
   return LOST.test(error.message)

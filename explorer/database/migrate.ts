@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { IndexDatabase } from './indexDatabase.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { INDEX_MIGRATIONS } from './schema.ts'
 
 /**
  * What the types that SQL names differently are called. `KEYED`: SQLite keeps rows in the order of their key, without a second number.
- * `NUMBERED`: the database gives each new row the next number.
+ * `NUMBERED`: the database assigns the next number to each new row.
  */
 const WORDS: Readonly<Record<IndexDatabase['dialect'], Readonly<Record<string, string>>>> = {
   sqlite: { BYTES: 'blob', INT: 'integer', KEYED: 'without rowid', NUMBERED: 'integer' },
@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<IndexDatabase['dialect'], Readonly<Record<string, s
  */
 export async function migrate<T>(
   { queries, dialect }: { readonly queries: Kysely<T>; readonly dialect: IndexDatabase['dialect'] },
-  texts: Readonly<Record<string, string>> = MIGRATIONS,
+  texts: Readonly<Record<string, string>> = INDEX_MIGRATIONS,
   table = 'kysely_migration',
 ): Promise<void> {
   const migrations = Object.fromEntries(

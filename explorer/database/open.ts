@@ -19,7 +19,7 @@ export async function openDatabase(place: string): Promise<IndexDatabase> {
   }
 }
 
-/** A connection that only reads, for answers: beside the one of {@link openDatabase}, which must have been opened before. */
+/** Opens a connection that only reads, for answers. The one of {@link openDatabase} must have been opened before. */
 export function openReader(place: string): IndexDatabase {
   return isPostgres(place) ? openPostgres(place) : openSqlite(resolve(place), true)
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { type Cell, COLUMNS, type IndexDatabase, type IndexLock, type IndexWriter, type Row } from './indexDatabase.ts'
-import type { TableName, Tables } from './schema.ts'
+import { type Cell, cellsOf, type IndexDatabase, type IndexLock, type IndexWriter } from './indexDatabase.ts'
+import { INDEX_TABLES, type TableName, type Tables } from './schema.ts'
 
 const MAX_CONNECTIONS = 10
 /** how long a new connection may take */
@@ -72,10 +72,10 @@ export function connectPostgres<T>(address: string) {
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: TYPES,
   })
-  // A connection that fails while nobody uses it leaves the pool; the next query makes another.
+  // An idle connection that fails leaves the pool; the next query opens another one.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
-    // Nor may it end the process while somebody uses it, between two queries: the next one fails.
+    // Nor may a connection in use end the process when it fails between two queries: the next query fails.
     client.on('error', () => undefined)
   })
   return { dialect: 'postgres' as const, pool, queries: new Kysely<T>({ dialect: new PostgresDialect({ pool }) }) }
@@ -133,17 +133,17 @@ function createWriter(client: pg.PoolClient, queries: IndexWriter['queries']): I
     insert: (table, rows) => copy(client, table, table, rows),
     replace: async (table, rows) => {
       if (rows.length === 0) return
-      const { columns, key } = COLUMNS[table]
+      const { columns, key } = INDEX_TABLES[table]
       const staged = `staged_${table}`
       await sql
         .raw(`create temp table if not exists "${staged}" (like "${table}") on commit delete rows`)
         .execute(queries)
       await copy(client, table, staged, rows)
-      const names = columns.map((name) => `"${name}"`)
-      const changes = names.slice(key).map((name) => `${name} = excluded.${name}`)
+      const names = Object.keys(columns).map((name) => `"${name}"`)
+      const changes = names.slice(key.length).map((name) => `${name} = excluded.${name}`)
       await sql
         .raw(
-          `insert into "${table}" select * from "${staged}" on conflict (${names.slice(0, key).join(', ')}) do ${changes.length === 0 ? 'nothing' : `update set ${changes.join(', ')}`}`,
+          `insert into "${table}" select * from "${staged}" on conflict (${names.slice(0, key.length).join(', ')}) do ${changes.length === 0 ? 'nothing' : `update set ${changes.join(', ')}`}`,
         )
         .execute(queries)
       await sql.raw(`truncate "${staged}"`).execute(queries)
@@ -152,14 +152,15 @@ function createWriter(client: pg.PoolClient, queries: IndexWriter['queries']): I
 }
 
 /** Sends rows of `table` to `target`, which has the same columns, by COPY. */
-async function copy(client: pg.PoolClient, table: TableName, target: string, rows: readonly Row[]): Promise<void> {
+async function copy(client: pg.PoolClient, table: TableName, target: string, rows: readonly object[]): Promise<void> {
   if (rows.length === 0) return
-  const names = COLUMNS[table].columns.map((name) => `"${name}"`).join(', ')
+  const cells = cellsOf(table)
+  const names = cells.columns.map((name) => `"${name}"`).join(', ')
   const stream = client.query(copyFrom(`copy "${target}" (${names}) from stdin`))
   const ended = once(stream, 'finish')
   let text = ''
   for (const row of rows) {
-    text += `${row.map(copyText).join('\t')}\n`
+    text += `${cells.of(row).map(copyText).join('\t')}\n`
     if (text.length < COPY_CHARACTERS) continue
     if (!stream.write(text)) await Promise.race([once(stream, 'drain'), ended])
     text = ''

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import { type Cell, COLUMNS, type IndexDatabase, IndexInUse, type IndexWriter, type Row } from './indexDatabase.ts'
+import { type Cell, cellsOf, type IndexDatabase, IndexInUse, type IndexWriter } from './indexDatabase.ts'
 import type { TableName, Tables } from './schema.ts'
 
 /** How long a connection waits for another one's transaction. */
@@ -17,7 +17,7 @@ const WAL_PAGES = 8_192
  * @throws IndexInUse when another connection that is not a reader is open, of this process or another
  */
 export function openSqlite(path: string, isReader = false): IndexDatabase {
-  // Nobody else can open a database in memory, which is for tests.
+  // Only tests use a database in memory, which no other process can open.
   const lock = isReader || path === ':memory:' ? undefined : lockFile(path)
   const { database, ...connection } = connectSqlite<Tables>(path, isReader)
   const { queries } = connection
@@ -26,7 +26,7 @@ export function openSqlite(path: string, isReader = false): IndexDatabase {
   return {
     ...connection,
     write,
-    // Whoever opens the file to write it has the lock already.
+    // The process that opened the file for writing has the lock already.
     lock: () => Promise.resolve({ queries, write, isLost: () => false, close: () => Promise.resolve() }),
     close: async () => {
       await queries.destroy()
@@ -36,8 +36,8 @@ export function openSqlite(path: string, isReader = false): IndexDatabase {
 }
 
 /**
- * Locks the file at `path` for one process that writes: an SQLite database beside it with a transaction that never ends, as readers would
- * have to wait for one in the file itself. The operating system takes the lock away from a process that has ended, however it ended.
+ * Locks the file at `path` for one process that writes, by an SQLite database next to it with a transaction that never ends. A transaction
+ * in the file itself would block readers. The operating system takes the lock away from a process that has ended, however it ended.
  * @throws IndexInUse
  */
 function lockFile(path: string): DatabaseSync {
@@ -67,11 +67,13 @@ export function connectSqlite<T>(path: string, isReader = false) {
 }
 
 function createWriter(database: DatabaseSync, queries: IndexWriter['queries']): IndexWriter {
-  const run = (verb: string, table: TableName, rows: readonly Row[]): Promise<void> => {
+  const run = (verb: string, table: TableName, rows: readonly object[]): Promise<void> => {
     if (rows.length === 0) return Promise.resolve()
-    const { columns } = COLUMNS[table]
-    const statement = cached(database, `${verb} into "${table}" values (${columns.map(() => '?').join(', ')})`)
-    for (const row of rows) statement.run(...(row as Cell[]))
+    const cells = cellsOf(table)
+    const names = cells.columns.map((name) => `"${name}"`).join(', ')
+    const places = cells.columns.map(() => '?').join(', ')
+    const statement = cached(database, `${verb} into "${table}" (${names}) values (${places})`)
+    for (const row of rows) statement.run(...cells.of(row))
     return Promise.resolve()
   }
   return {
@@ -100,7 +102,7 @@ function cached(database: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-/** What Kysely writes to end a transaction that failed. */
+/** Kysely's statement to end a transaction that failed. */
 const ROLLBACK = 'rollback'
 const NOTHING_CHANGED = { changes: 0, lastInsertRowid: 0 } as const
 

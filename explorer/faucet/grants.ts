@@ -1,10 +1,9 @@
 import type { Selectable, Transaction } from 'kysely'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
-import type { FaucetTables } from '../database/faucetTables.ts'
 import type { ServiceQueries, ServiceTables } from '../database/services.ts'
 
-export type Grant = Selectable<FaucetTables['faucet_grant']>
+export type Grant = Selectable<ServiceTables['faucet_grant']>
 
 /** acoin of a grant. */
 export const GRANT_AMOUNT = 100n * 10n ** 18n
@@ -17,7 +16,7 @@ const ALL_GRANTS = 1_000
 const ALL = 'all'
 const clientSubject = (client: string): string => `client ${client}`
 
-/** Why there is no grant, and when there may be one. */
+/** The limit that is reached, and when a grant is possible again. */
 export interface Refused {
   readonly limit: 'address' | 'client' | 'all'
   readonly retryAtMs: number
@@ -28,8 +27,8 @@ class LimitReached extends Error {}
 /**
  * Stores that `address` gets coins, durably, unless it or the client has had its part. Requests at the same time, also to several
  * explorers over one database, wait for each other at the rows of their limits.
- * @param client as `ClientAddresses.of` gives it
- * @returns the grant's number, or why there is none
+ * @param client as `ClientAddresses.of` returns it
+ * @returns the grant's number, or the limit that is reached
  */
 export async function storeGrant(
   services: ServiceQueries,
@@ -76,7 +75,7 @@ export interface LimitLeft {
   readonly retryAtMs: number | undefined
 }
 
-/** What is left of the limits of a client and of all together. */
+/** Reads how much is left of the limits of a client and of all clients together. */
 export async function readLimits(
   services: ServiceQueries,
   client: string,
@@ -170,7 +169,7 @@ export interface Payment {
 }
 
 /**
- * Stores the transaction of a grant that has none.
+ * Stores the transaction of a waiting grant.
  * @returns false: it has one meanwhile, or is over; `payment` must never be sent then
  */
 export async function storePayment(services: ServiceQueries, number: number, payment: Payment): Promise<boolean> {

@@ -14,11 +14,11 @@ import { signTransfer } from './signTransfer.ts'
 /*
  * Pays grants, each once. The transaction of a grant is signed, stored durably, and only then sent; whatever is killed, the same bytes
  * are sent again until the index has them in a block. Another one is signed only when the index has all blocks up to a height at which
- * the nonce is used up, and the transaction is in none of them: then it can never be. All of that is decided by what is stored, so two
+ * the nonce is used up, and no block has the transaction: then no later block can have it. Only stored data decide this, so two
  * processes at once could do no more than send the same bytes.
  */
 
-/** Chains that a faucet gives coins of: the EVM chain ID of testnet and devnet. */
+/** Chains that may have a faucet: the EVM chain ID of testnet and devnet. */
 const FAUCET_CHAIN_ID = 76287
 /** Transactions that may be under way. */
 const IN_FLIGHT = 16
@@ -26,13 +26,13 @@ const IN_FLIGHT = 16
 const RESEND_MS = 3_000
 /** Nothing new is signed while the index is farther behind the node. */
 const MAX_LAG = 5
-/** What a payment may pay for gas is this many times the base fee: it can rise that much meanwhile. */
+/** A payment's highest gas price in base fees, which can rise that much meanwhile. */
 const FEE_ROOM = 8n
-/** acoin a gas for the validators. */
+/** acoin per gas for the validators. */
 const TIP = 10n ** 9n
 /** Code that runs when an account gets coins may take this much gas. */
 const MAX_GAS = 100_000n
-/** Codes of the node for a call that fails: it reverts, or ends in another way. Others are about the node: it is busy, or too slow. */
+/** The node's error codes for a call that fails: it reverts, or ends in another way. Other codes mean that the node is busy or too slow. */
 const CALL_FAILED: ReadonlySet<number> = new Set([3, -32000])
 
 export interface Payer {
@@ -50,14 +50,14 @@ export interface Payer {
 /** Why nothing is paid at present; undefined: grants are paid. */
 export type Obstacle = 'otherChain' | 'indexBehind' | 'empty' | undefined
 
-/** Whether a faucet gives coins of the chain with this EVM chain ID. */
+/** Whether the chain with this EVM chain ID may have a faucet. */
 export function hasFaucet(evmChainId: number): boolean {
   return evmChainId === FAUCET_CHAIN_ID
 }
 
 /**
  * Does what can be done for the grants now.
- * @throws NodeError, or what the database throws: then the next call goes on where this one ended
+ * @throws NodeError, or what the database throws: then the next call continues where this one ended
  */
 export async function payGrants(payer: Payer): Promise<Obstacle> {
   const { queries, services, node, key } = payer
@@ -158,7 +158,7 @@ async function send(
 }
 
 /**
- * Gas that the payment takes; undefined: whoever gets it does not take coins, and the grant is over.
+ * Returns the payment's gas; undefined: the recipient refuses coins, and the grant is over.
  * @throws NodeError also when the node does not say now
  */
 async function gasFor(
@@ -168,7 +168,7 @@ async function gasFor(
 ): Promise<bigint | undefined> {
   const from = bytesToHex(key.address)
   const call = { from, to: bytesToHex(address), value: `0x${value.toString(16)}` }
-  // Whatever the account that pays has by now, the call fails only because of whoever gets the coins.
+  // Whatever the faucet's account has by now, the call fails only because of the recipient.
   const rich = { [from]: { balance: `0x${(value * 2n).toString(16)}` } }
   try {
     const params = [call, 'latest', rich]

@@ -56,7 +56,7 @@ export function startFaucet({ isOurTurn, ...options }: FaucetOptions): { stop():
   }
 }
 
-/** What operators read. A faucet that waits for its index says nothing: it does so at each start. */
+/** Messages for the operator. A faucet that waits for its index logs nothing, since it waits at each start. */
 const TEXTS: Readonly<Record<string, string>> = {
   otherChain: 'it gives coins on testnets and devnets only',
   indexBehind: 'the index is behind the node',

@@ -1,3 +1,5 @@
+import { type BlockTraces, fetchTraces } from '../contracts/fetchTraces.ts'
+import { governanceChanges } from '../governance/ingest.ts'
 import type {
   BlockResults,
   ConsensusBlock,
@@ -9,10 +11,8 @@ import type {
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { askState } from '../node/stateQueries.ts'
 import { fetchReceipts } from './fetchReceipts.ts'
-import { type BlockTraces, fetchTraces } from './fetchTraces.ts'
-import { governanceChanges } from './governance.ts'
 
-/** Everything that the node tells of one block. */
+/** The node's answers for one block. */
 export interface FetchedBlock {
   readonly height: number
   readonly ethereum: EthereumBlock
@@ -24,7 +24,7 @@ export interface FetchedBlock {
   readonly traces: BlockTraces
   /** its transactions decoded, EVM ones too, when it has native ones; else none */
   readonly decoded: readonly NativeTransaction[]
-  /** proposals that it changed, by number, as they are after it; null: there is none any more */
+  /** proposals that it changed, by number, as they are after it; null: the node has deleted it */
   readonly proposals: ReadonlyMap<number, NodeProposal | null>
 }
 
@@ -95,7 +95,7 @@ async function fetchProposals(
   return found
 }
 
-/** The SDK gives at most this many transactions of a block at once. */
+/** The SDK returns at most this many transactions of a block at once. */
 const PAGE = 100
 
 async function fetchDecoded(

@@ -6,7 +6,7 @@ interface BlockWithTransactions {
   readonly ethereum: Pick<EthereumBlock, 'transactions'>
 }
 
-/** What geth and coind (RPC_RESPONSE_LIMIT) answer in the place of too many bytes. */
+/** Error code of geth and coind (RPC_RESPONSE_LIMIT) for an answer with too many bytes. */
 const RESPONSE_TOO_LARGE = -32_003
 
 /**

@@ -1,32 +1,25 @@
 import { bytesToHex, equalBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
-import { IndexInUse, type IndexLock, type IndexWriter, type Row } from '../database/indexDatabase.ts'
-import type { TableName } from '../database/schema.ts'
+import { BalanceBook } from '../accounts/balances.ts'
+import { applyContracts } from '../contracts/contractBook.ts'
+import { IndexInUse, type IndexLock, type IndexWriter } from '../database/indexDatabase.ts'
+import type { IndexedBlocks } from '../database/indexedBlocks.ts'
+import { RowSet } from '../database/rowSet.ts'
+import { applyGovernance } from '../governance/ingest.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
 import { type NodeClient, NodeDown, NodeError, toQuantity } from '../node/nodeClient.ts'
-import { BalanceBook } from './balances.ts'
-import { applyContracts } from './contractBook.ts'
+import { fetchStaking, type StakingChanges } from '../stake/fetchStake.ts'
+import { applyStaking, writeOpeningStake } from '../stake/stakingBook.ts'
+import { addStatistics } from '../statistics/ingest.ts'
+import { TokenBook } from '../tokens/tokenBook.ts'
+import { describeTokens } from '../tokens/tokenNames.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
-import { fetchStaking, type StakingChanges } from './fetchStake.ts'
-import { applyGovernance } from './governance.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
-import { applyStaking, writeOpeningStake } from './stakingBook.ts'
-import { addStatistics } from './statistics.ts'
-import { TokenBook } from './tokenBook.ts'
-import { describeTokens } from './tokenNames.ts'
 
 /** The index is of another chain than the node's, or the node cannot give what comes next. The message is for the operator. */
 class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch'
-}
-
-/** What is told when the index has new blocks. */
-export interface IndexedBlocks {
-  /** the newest block in the index */
-  readonly height: number
-  /** the newest block of the node, as far as it is known */
-  readonly nodeHeight: number
 }
 
 export interface IngestOptions {
@@ -48,14 +41,14 @@ const AHEAD = 2
 /** Pauses while the node does not answer, or not as it should: the first, and the longest. */
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 30_000
-/** The longest while nobody listens at its address: asking costs nothing, and its first block is to be seen soon. */
+/** The longest pause while no server listens at the node's address: a request costs nothing, and the first block should appear soon. */
 const LAST_PAUSE_DOWN_MS = 500
 
 /**
- * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so nothing
- * is ever taken back. Each batch is one transaction of the database, with the height that the index has then: whatever is killed, the
- * next start goes on behind the last batch that was stored. After each failure of the node it looks whether that is still of the index's
- * chain and has the blocks that come next.
+ * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so the
+ * index never removes one. Each batch is one transaction of the database, with the height that the index has then: whenever the process
+ * is killed, the next start continues after the last stored batch. After each failure of the node, it checks whether the node is still on
+ * the index's chain and has the next blocks.
  * @throws ChainMismatch; whatever the database throws
  */
 export async function ingest(options: IngestOptions): Promise<void> {
@@ -83,58 +76,60 @@ export async function ingest(options: IngestOptions): Promise<void> {
 /** @throws NodeError as soon as the node fails */
 async function follow(options: IngestOptions, onProgress: () => void): Promise<void> {
   const { database, node, logger, stop, nextHead } = options
-  let at = await begin(options)
-  const books = { coins: new BalanceBook(), tokens: new TokenBook(at.firstHeight === 1) }
+  let progress = await readProgress(options)
+  const books = { coins: new BalanceBook(), tokens: new TokenBook(progress.firstHeight === 1) }
   /** the height of the node, once it is known to be behind the index */
   let behind: number | undefined
   while (!stop.aborted) {
     const head = await latestHeight(node)
-    if (head > at.height) {
+    if (head > progress.height) {
       behind = undefined
-      at = await catchUp(options, books, at, head)
-    } else if (head < at.height && head !== behind) {
+      progress = await catchUp(options, books, progress, head)
+    } else if (head < progress.height && head !== behind) {
       // It starts again, or is one of several that are not at the same height, or its network was reset.
-      if (head >= at.firstHeight) await checkSameChain(database, node, head)
-      if (behind === undefined) logger.warn({ height: at.height, nodeHeight: head }, 'the node is behind the index')
+      if (head >= progress.firstHeight) await checkSameChain(database, node, head)
+      if (behind === undefined)
+        logger.warn({ height: progress.height, nodeHeight: head }, 'the node is behind the index')
       behind = head
     }
     onProgress()
-    if (head > at.height) continue
+    if (head > progress.height) continue
     await describeTokens(options)
     await nextHead()
   }
 }
 
-/** What the blocks add up to. */
+/** Sums over all blocks. */
 interface Books {
   readonly coins: BalanceBook
   readonly tokens: TokenBook
 }
 
-interface Begun {
+/** How far the index has come. */
+interface IndexProgress {
   readonly firstHeight: number
   /** of the newest block in the index */
   readonly height: number
-  /** its hash; undefined while the index has none */
+  /** its hash; undefined while the index has no block */
   readonly hash: string | undefined
   /** the height after which balances are added up */
   readonly openingHeight: number
 }
 
-/** Of what a pruning node keeps, this part is left out: it would be dropped while it is read. */
+/** This part of the blocks of a pruning node is left out: the node would delete it while it is read. */
 const DROPPED_SOON = 1 / 4
 
-/** A height above `oldest`, which a node drops with its next block: one that it keeps for some time. */
+/** Returns a height above `oldest` that the node retains for some time; it deletes `oldest` with its next block. */
 function lastingHeight(oldest: number, latest: number): number {
   return oldest + Math.ceil((latest - oldest) * DROPPED_SOON)
 }
 
 /**
- * Finds where to go on. An empty index begins with the first block; where the node has dropped that, with one that it will keep for some
- * time yet.
+ * Finds where to continue. An empty index starts with the first block; where the node has deleted that, with a block that the node will
+ * retain for some time.
  * @throws ChainMismatch when the index is of another chain
  */
-async function begin({ database, node, logger }: IngestOptions): Promise<Begun> {
+async function readProgress({ database, node, logger }: IngestOptions): Promise<IndexProgress> {
   const [[status], [chainId]] = await Promise.all([
     node.comet([{ method: 'status', params: {} }]) as Promise<readonly [Status]>,
     node.ethereum([{ method: 'eth_chainId', params: [] }]) as Promise<readonly [Hex]>,
@@ -150,7 +145,16 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
       const state = first === 1 ? 0 : lastingHeight(await oldestStateHeight(node, earliest - 1, latest), latest)
       const opening = await writeOpeningBalances(writer, node, first, state)
       await writeOpeningStake(writer, node, first, opening)
-      await writer.insert('ingest', [[1, network, Number(chainId), first, first - 1, opening]])
+      await writer.insert('ingest', [
+        {
+          id: 1,
+          chain_id: network,
+          evm_chain_id: Number(chainId),
+          first_height: first,
+          height: first - 1,
+          opening_height: opening,
+        },
+      ])
       return opening
     })
     logger.info({ chainId: network, first, openingHeight }, 'starting a new index')
@@ -210,7 +214,12 @@ export async function latestHeight(node: Pick<NodeClient, 'ethereum'>): Promise<
  * Indexes the blocks up to `head`, a few batches fetched ahead.
  * @returns how far the index is then; not to `head` when it was stopped
  */
-async function catchUp(options: IngestOptions, books: Books, from: Begun, head: number): Promise<Begun> {
+async function catchUp(
+  options: IngestOptions,
+  books: Books,
+  from: IndexProgress,
+  head: number,
+): Promise<IndexProgress> {
   const { node, stop, onIndexed } = options
   let { height, hash } = from
   let next = height + 1
@@ -220,7 +229,7 @@ async function catchUp(options: IngestOptions, books: Books, from: Begun, head: 
     while (fetched.length <= AHEAD && next <= head) {
       const [first, last] = [next, Math.min(next + size - 1, head)]
       const batch = fetchBatch(node, first, last)
-      // It is awaited in its turn; until then a failure is nobody's.
+      // It is awaited in its turn; until then a failure has no handler.
       batch.catch(() => undefined)
       fetched.push(batch)
       next = last + 1
@@ -276,7 +285,9 @@ async function store(
 ): Promise<void> {
   try {
     await database.write(async (writer) => {
-      for (const [table, rows] of joined(blocks)) await writer.insert(table, rows)
+      const rows = new RowSet()
+      for (const block of blocks) rows.addAll(block.rows)
+      await rows.insertInto(writer)
       const counted = blocks.filter(({ height }) => height > openingHeight)
       const firstPositions = await coins.apply(
         writer,
@@ -303,18 +314,6 @@ async function store(
     tokens.forget()
     throw error
   }
-}
-
-function joined(blocks: readonly BlockRows[]): ReadonlyMap<TableName, readonly Row[]> {
-  const all = new Map<TableName, Row[]>()
-  for (const { rows } of blocks) {
-    for (const [table, own] of rows) {
-      const list = all.get(table)
-      if (list === undefined) all.set(table, [...own])
-      else for (const row of own) list.push(row)
-    }
-  }
-  return all
 }
 
 async function setHeight({ queries }: IndexWriter, before: number, height: number): Promise<void> {

@@ -1,10 +1,10 @@
+import { writeGenesisContracts } from '../contracts/contractBook.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
 import { endPosition } from '../database/position.ts'
 import type { GenesisAnswer } from '../node/answers.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
-import { accountOf, coinsOf } from './coinMovements.ts'
-import { writeGenesisContracts } from './contractBook.ts'
+import { accountOf, coinsOf } from '../node/readAnswers.ts'
 
 /** Accounts asked for at once. */
 const PAGE = 1000
@@ -18,7 +18,7 @@ interface Owners {
  * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block
  * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after
  * `state`, and movements up to there are not added.
- * @param state a block whose state the node keeps
+ * @param state a block whose state the node retains
  * @returns the height after which the balances are those
  */
 export async function writeOpeningBalances(
@@ -29,9 +29,9 @@ export async function writeOpeningBalances(
 ): Promise<number> {
   if (first === 1) {
     const [answer] = (await node.comet([{ method: 'genesis', params: {} }])) as [GenesisAnswer]
-    const rows = answer.genesis.app_state.bank.balances.map(({ address, coins }): Row => {
+    const rows = answer.genesis.app_state.bank.balances.map(({ address, coins }): Row<'coin_balance'> => {
       const total = coins.reduce((sum, { amount, denom }) => sum + coinsOf(`${amount}${denom}`), 0n)
-      return [accountOf(address), amountToBytes(total), 0]
+      return { address: accountOf(address), amount: amountToBytes(total), position: 0 }
     })
     await writer.replace('coin_balance', rows)
     await writeGenesisContracts(writer, answer)
@@ -46,7 +46,11 @@ export async function writeOpeningBalances(
     })
     const page = (await node.rest(`/cosmos/bank/v1beta1/denom_owners/acoin?${query}`, height)) as Owners
     const rows = page.denom_owners.map(
-      ({ address, balance }): Row => [accountOf(address), amountToBytes(BigInt(balance.amount)), endPosition(height)],
+      ({ address, balance }): Row<'coin_balance'> => ({
+        address: accountOf(address),
+        amount: amountToBytes(BigInt(balance.amount)),
+        position: endPosition(height),
+      }),
     )
     await writer.replace('coin_balance', rows)
     key = page.pagination.next_key

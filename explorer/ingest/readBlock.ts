@@ -1,28 +1,31 @@
 import { createHash } from 'node:crypto'
 import { type Address, AddressError, ZERO_ADDRESS } from '../../src/primitives/address.ts'
 import { bytesKey, hexToBytes, keyBytes } from '../../src/primitives/bytes.ts'
+import { coinMovements, type PlacedMovement } from '../accounts/coinMovements.ts'
+import { MOVEMENT_KINDS } from '../accounts/tables.ts'
+import type { ContractChange } from '../contracts/contractBook.ts'
+import { addEvmRows } from '../contracts/evmRows.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { Row } from '../database/indexDatabase.ts'
 import { beginPosition, endPosition, transactionIndexOf, transactionPosition } from '../database/position.ts'
-import { MOVEMENT_KINDS, type TableName, TX_KINDS } from '../database/schema.ts'
+import { RowSet } from '../database/rowSet.ts'
+import { governanceChanges, type PlacedChange } from '../governance/ingest.ts'
 import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
-import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMovements.ts'
-import type { ContractChange } from './contractBook.ts'
-import { addEvmRows } from './evmRows.ts'
+import { accountOf, coinsOf, isEvm, isOfBegin, signersOf } from '../node/readAnswers.ts'
+import type { BlockTotals } from '../statistics/ingest.ts'
+import type { PlacedTransfer } from '../tokens/tokenBook.ts'
+import { tokenTransfers } from '../tokens/tokenTransfers.ts'
+import { TX_KINDS } from '../transactions/tables.ts'
 import type { FetchedBlock } from './fetchBlocks.ts'
-import { governanceChanges, type PlacedChange } from './governance.ts'
-import type { BlockTotals } from './statistics.ts'
-import type { PlacedTransfer } from './tokenBook.ts'
-import { tokenTransfers } from './tokenTransfers.ts'
 
-/** What one block adds to the index. */
+/** Rows and changes that one block adds to the index. */
 export interface BlockRows {
   readonly height: number
   /** of its Ethereum header, and of the one before: 0x… */
   readonly hash: string
   readonly parentHash: string
   readonly transactionCount: number
-  readonly rows: ReadonlyMap<TableName, readonly Row[]>
+  readonly rows: RowSet
   /** in the order in which they happened */
   readonly movements: readonly PlacedMovement[]
   /** of tokens, in the order in which they happened */
@@ -33,28 +36,13 @@ export interface BlockRows {
   readonly contracts: readonly ContractChange[]
 }
 
-export interface PlacedMovement extends CoinMovement {
-  readonly position: number
-}
-
-/** Rows by table, as they are gathered. */
-class Rows {
-  readonly all = new Map<TableName, Row[]>()
-
-  add(table: TableName, row: Row): void {
-    const rows = this.all.get(table)
-    if (rows === undefined) this.all.set(table, [row])
-    else rows.push(row)
-  }
-}
-
 /**
- * Makes the rows of a block from what the node tells of it. It depends on nothing else, so the same chain gives the same rows.
+ * Makes the rows of a block from the node's answers. They depend on nothing else, so the same chain yields the same rows.
  * @throws Error when parts of the answers do not fit each other
  */
 export function readBlock(fetched: FetchedBlock): BlockRows {
   const { height, ethereum, consensus, results, receipts, decoded } = fetched
-  const rows = new Rows()
+  const rows = new RowSet()
   const movements: PlacedMovement[] = []
   const governance: PlacedChange[] = []
   const transfers: PlacedTransfer[] = []
@@ -64,7 +52,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   requireSame(height, 'results', raw.length, outcomes.length)
   requireSame(height, 'receipts', ethereum.transactions.length, receipts.length)
 
-  /** Reads the events at a position. Gives the accounts whose coins moved. */
+  /** Reads the events at a position. Returns the accounts whose coins moved. */
   const move = (position: number, events: readonly Event[]): Set<string> => {
     for (const change of governanceChanges(events)) {
       governance.push({ position, change, proposal: fetched.proposals.get(change.id) ?? null })
@@ -73,7 +61,14 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     const accounts = new Set<string>()
     for (const [ordinal, movement] of own.entries()) {
       const { sender, recipient, amount, kind } = movement
-      rows.add('coin_movement', [position, ordinal, sender ?? null, recipient ?? null, amountToBytes(amount), kind])
+      rows.add('coin_movement', {
+        position,
+        ordinal,
+        sender: sender ?? null,
+        recipient: recipient ?? null,
+        amount: amountToBytes(amount),
+        kind,
+      })
       movements.push({ ...movement, position })
       for (const account of [sender, recipient]) if (account !== undefined) accounts.add(bytesKey(account))
     }
@@ -94,41 +89,48 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
       const [transaction, receipt] = [ethereum.transactions[evmCount]!, receipts[evmCount]!]
       read = readEvm(transaction, receipt, outcome)
       const trace = fetched.traces[evmCount]
-      contracts.push(...addEvmRows((table, row) => rows.add(table, row), position, transaction, receipt, trace))
+      contracts.push(...addEvmRows(rows.add, position, transaction, receipt, trace))
       for (const [ordinal, transfer] of tokenTransfers(receipt.logs).entries()) {
         const { token, sender, recipient, amount, id } = transfer
-        const sides = [sender ?? null, recipient ?? null]
-        rows.add('token_transfer', [position, ordinal, token, ...sides, amountToBytes(amount), id])
+        rows.add('token_transfer', {
+          position,
+          ordinal,
+          token,
+          sender: sender ?? null,
+          recipient: recipient ?? null,
+          amount: amountToBytes(amount),
+          token_id: id,
+        })
         transfers.push({ ...transfer, position })
       }
       evmCount++
     } else {
       read = readNative(bytes, decoded[index]!, outcome)
     }
-    rows.add('tx', [position, ...read.row])
+    rows.add('tx', { position, ...read.row })
     if (!read.isOk) failed++
     fees += read.fee
     for (const account of read.accounts) accounts.add(bytesKey(account))
-    for (const account of accounts) rows.add('account_tx', [keyBytes(account), position])
+    for (const account of accounts) rows.add('account_tx', { address: keyBytes(account), position })
   }
   move(endPosition(height), after)
   requireSame(height, 'EVM transactions', evmCount, ethereum.transactions.length)
 
   const time = Date.parse(consensus.block.header.time)
-  rows.add('block', [
+  rows.add('block', {
     height,
-    hexToBytes(ethereum.hash),
-    Buffer.from(consensus.block_id.hash, 'hex'),
+    hash: hexToBytes(ethereum.hash),
+    consensus_hash: Buffer.from(consensus.block_id.hash, 'hex'),
     time,
-    Buffer.from(consensus.block.header.proposer_address, 'hex'),
-    hexToBytes(ethereum.miner),
-    Number(ethereum.gasUsed),
-    Number(ethereum.gasLimit),
-    amountToBytes(BigInt(ethereum.baseFeePerGas)),
-    evmCount,
-    raw.length - evmCount,
-    Number(ethereum.size),
-  ])
+    proposer: Buffer.from(consensus.block.header.proposer_address, 'hex'),
+    miner: hexToBytes(ethereum.miner),
+    gas_used: Number(ethereum.gasUsed),
+    gas_limit: Number(ethereum.gasLimit),
+    base_fee: amountToBytes(BigInt(ethereum.baseFeePerGas)),
+    evm_count: evmCount,
+    native_count: raw.length - evmCount,
+    size: Number(ethereum.size),
+  })
   const native = raw.length - evmCount
   const moved = movements
     .filter(({ position, kind }) => transactionIndexOf(position) !== undefined && kind === MOVEMENT_KINDS.transfer)
@@ -140,7 +142,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     hash,
     parentHash,
     transactionCount: raw.length,
-    rows: rows.all,
+    rows,
     movements,
     transfers,
     totals,
@@ -150,12 +152,12 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
 }
 
 interface ReadTransaction {
-  /** of the table tx, without the position */
-  readonly row: Row
+  /** without its position */
+  readonly row: Omit<Row<'tx'>, 'position'>
   readonly isOk: boolean
   /** acoin */
   readonly fee: bigint
-  /** accounts that it names itself, beside those whose coins it moves */
+  /** accounts that it names itself, in addition to those whose coins it moves */
   readonly accounts: readonly Address[]
 }
 
@@ -182,20 +184,20 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
   return {
     isOk: Number(status) === 1,
     fee,
-    row: [
-      hexToBytes(hash),
-      TX_KINDS.evm,
-      Number(status),
-      hexToBytes(from),
-      to === null ? null : hexToBytes(to),
-      amountToBytes(BigInt(value)),
-      amountToBytes(fee),
-      Number(gasUsed),
-      Number(gas),
-      Number(nonce),
-      input.length >= 10 && to !== null ? input.slice(0, 10) : null,
-      storedText(detail),
-    ],
+    row: {
+      hash: hexToBytes(hash),
+      kind: TX_KINDS.evm,
+      is_ok: Number(status),
+      sender: hexToBytes(from),
+      recipient: to === null ? null : hexToBytes(to),
+      value: amountToBytes(BigInt(value)),
+      fee: amountToBytes(fee),
+      gas_used: Number(gasUsed),
+      gas_limit: Number(gas),
+      nonce: Number(nonce),
+      method: input.length >= 10 && to !== null ? input.slice(0, 10) : null,
+      detail: storedText(detail),
+    },
     accounts,
   }
 }
@@ -223,43 +225,25 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
   return {
     isOk: outcome.code === 0,
     fee,
-    row: [
-      createHash('sha256').update(bytes).digest(),
-      TX_KINDS.native,
-      outcome.code === 0 ? 1 : 0,
-      first === undefined ? ZERO_ADDRESS : accountOf(first),
-      null,
-      amountToBytes(0n),
-      amountToBytes(fee),
-      Number(outcome.gas_used),
-      Number(outcome.gas_wanted),
-      Number(info.signer_infos[0]?.sequence ?? 0),
-      body.messages[0]?.['@type'] ?? null,
-      storedText(detail),
-    ],
+    row: {
+      hash: createHash('sha256').update(bytes).digest(),
+      kind: TX_KINDS.native,
+      is_ok: outcome.code === 0 ? 1 : 0,
+      sender: first === undefined ? ZERO_ADDRESS : accountOf(first),
+      recipient: null,
+      value: amountToBytes(0n),
+      fee: amountToBytes(fee),
+      gas_used: Number(outcome.gas_used),
+      gas_limit: Number(outcome.gas_wanted),
+      nonce: Number(info.signer_infos[0]?.sequence ?? 0),
+      method: body.messages[0]?.['@type'] ?? null,
+      detail: storedText(detail),
+    },
     accounts: [...signers, ...named].map(accountOf),
   }
 }
 
-/** Addresses of those who signed a native transaction, by its events. */
-export function signersOf(events: readonly Event[]): readonly string[] {
-  return events.flatMap(({ type, attributes }) =>
-    type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
-  )
-}
-
-/** EIP-2718 types and RLP lists. The protobuf of a native transaction begins with 0x0a, the tag of its first field. */
-export function isEvm(bytes: Uint8Array): boolean {
-  const first = bytes[0] ?? 0
-  return first >= 0xc0 || (first >= 1 && first <= 4)
-}
-
-/** Whether a block's event is of what modules do before the first transaction. */
-export function isOfBegin({ attributes }: Event): boolean {
-  return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
-}
-
-/** Some values are texts of people: one that only looks like an address is none. */
+/** Whether a value is an address: users write some values, which may only look like one. */
 function isAccount(text: string): boolean {
   if (!/^coin1[02-9ac-hj-np-z]{38}$/.test(text)) return false
   try {

@@ -5,7 +5,7 @@ import { type IngestOptions, ingest, latestHeight, pause } from './ingest.ts'
 
 interface TurnOptions extends Omit<IngestOptions, 'database'> {
   readonly database: Pick<IndexDatabase, 'queries' | 'lock'>
-  /** Told when this process begins to be the one that writes, and when it is no longer. */
+  /** Called when this process starts to be the one that writes, and when it stops. */
   readonly onTurn: (isOurs: boolean) => void
 }
 
@@ -16,8 +16,8 @@ const FIRST_PAUSE_MS = 500
 const LAST_PAUSE_MS = 15_000
 
 /**
- * Writes the index while no other process does, and tells of the blocks that the other writes while one does, until it is stopped. When
- * the database goes away (a restart, a full disk), it begins again as soon as that is back, with a new lock.
+ * Writes the index while no other process does, until it is stopped. While another process writes, it reports that process's blocks. When
+ * the database fails (a restart, a full disk), it starts again with a new lock as soon as the database responds.
  * @throws what {@link ingest} throws, but errors of a database that is away
  */
 export async function takeTurns(options: TurnOptions): Promise<void> {
@@ -61,7 +61,7 @@ export async function takeTurns(options: TurnOptions): Promise<void> {
   }
 }
 
-/** Tells of the blocks that another process writes. */
+/** Reports the blocks that another process writes. */
 function createFollower({ database, node, logger, stop, onIndexed }: TurnOptions) {
   let before: number | undefined
   let nodeHeight = 0

@@ -83,7 +83,7 @@ export interface ConsensusBlock {
 }
 
 interface CommitSignature {
-  /** 1: there is none, and no address; 2: for the block; 3: for no block */
+  /** 1: absent, without an address; 2: for the block; 3: nil */
   readonly block_id_flag: number
   /** 40 hex digits */
   readonly validator_address: string

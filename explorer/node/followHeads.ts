@@ -7,7 +7,7 @@ export interface HeadFollower {
   close(): void
 }
 
-/** How long nobody is asked while the node announces nothing: it may have lost the connection. */
+/** Pause between requests while the node announces no block: the connection may be lost. */
 const POLL_MS = 1_000
 const RECONNECT_MS = 2_000
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] })

@@ -1,17 +1,17 @@
-/** Answers of the node that are kept for a moment, so that a thousand readers of a page are one question. */
+/** Caches the node's answers for a moment, so that a thousand readers of a page cause one request. */
 export interface NodeCache {
   /**
-   * The answer under this name, or what `ask` gives when there is none or it is older than `maxAgeMs`. Whoever comes while it is asked
-   * for waits for the same answer.
-   * @throws what `ask` throws; a failure is not kept
+   * Returns the cached answer with this name, or calls `ask` when that is missing or older than `maxAgeMs`. Callers during the request
+   * wait for the same answer.
+   * @throws what `ask` throws; a failure is not cached
    */
   get<T>(name: string, maxAgeMs: number, ask: () => Promise<T>): Promise<T>
 }
 
-/** Answers kept at most. Their names are few. */
-const MAX_KEPT = 1_000
+/** Most cached answers. Their names are few. */
+const MAX_CACHED = 1_000
 
-interface Kept {
+interface CachedAnswer {
   /** when it came; undefined: it is under way */
   sinceMs: number | undefined
   readonly answer: Promise<unknown>
@@ -19,22 +19,22 @@ interface Kept {
 
 /** @param nowMs a clock that never goes back */
 export function createNodeCache(nowMs: () => number = () => performance.now()): NodeCache {
-  const kept = new Map<string, Kept>()
+  const cached = new Map<string, CachedAnswer>()
   return {
     get: <T>(name: string, maxAgeMs: number, ask: () => Promise<T>): Promise<T> => {
-      const own = kept.get(name)
+      const own = cached.get(name)
       const isFresh = own !== undefined && (own.sinceMs === undefined || nowMs() - own.sinceMs < maxAgeMs)
       if (isFresh) return own.answer as Promise<T>
-      if (kept.size >= MAX_KEPT) kept.clear()
+      if (cached.size >= MAX_CACHED) cached.clear()
       const answer = ask()
-      const entry: Kept = { sinceMs: undefined, answer }
-      kept.set(name, entry)
+      const entry: CachedAnswer = { sinceMs: undefined, answer }
+      cached.set(name, entry)
       answer.then(
         () => {
           entry.sinceMs = nowMs()
         },
         () => {
-          if (kept.get(name) === entry) kept.delete(name)
+          if (cached.get(name) === entry) cached.delete(name)
         },
       )
       return answer

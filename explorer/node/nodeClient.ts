@@ -1,6 +1,6 @@
 import type { Hex } from './answers.ts'
 
-/** What may be wrong with an answer of the node. The message is one line for the operator, without the URL's query. */
+/** The node's answer is missing or wrong. The message is one line for the operator, without the URL's query. */
 export class NodeError extends Error {
   override readonly name = 'NodeError'
 }
@@ -21,7 +21,7 @@ export class NodeRefusal extends NodeError {
   }
 }
 
-/** Nobody listens at the node's address: it starts, or is down. */
+/** No server listens at the node's address: the node starts, or is down. */
 export class NodeDown extends NodeError {}
 
 /** The answers to a batch, or one of them, are longer than anybody reads. */
@@ -49,7 +49,7 @@ export interface NodeClient {
   /**
    * The answer to GET `path`, as JSON.
    * @param height asks for the state after this block
-   * @throws NodeError when there is none
+   * @throws NodeError without an answer
    */
   rest(path: string, height?: number): Promise<unknown>
 }

@@ -8,8 +8,8 @@ interface NodeStatus {
 }
 
 /**
- * The RPC address that browsers and wallets get: what the operator of the explorer has set, else PUBLIC_RPC_URL of the node, else none.
- * The node is asked for it beside the answers to clients, which never wait for it: what is returned is what is known now.
+ * The RPC address that browsers and wallets get: the explorer's setting, else PUBLIC_RPC_URL of the node, else undefined.
+ * Answers to clients never wait for the request to the node: the result is the address that is known now.
  * @param configured EXPLORER_PUBLIC_RPC_URL
  * @param nowMs a clock that never goes back
  */

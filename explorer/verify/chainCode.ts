@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import { CREATION_KINDS } from '../database/evmTables.ts'
+import { delegateOf } from '../contracts/delegateOf.ts'
+import { CREATION_KINDS } from '../contracts/tables.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
 
-/** What the chain has of a contract. */
+/** A contract's code on the chain. */
 export interface ChainCode {
   /** empty: there is no contract at this address */
   readonly runtime: Uint8Array
@@ -21,20 +22,6 @@ export interface Creation {
 }
 
 type Queries = Kysely<Tables>
-
-/** EIP-7702: an account that runs the code of another has this before that address, and no contract of its own. */
-const DELEGATION = '0xef0100'
-const DELEGATION_LENGTH = DELEGATION.length + 40
-
-/**
- * The account whose code an account runs.
- * @param code 0x…, as `eth_getCode` returns it
- * @returns 20 bytes; undefined when the code is the account's own
- */
-export function delegateOf(code: string): Uint8Array | undefined {
-  const isDelegation = code.startsWith(DELEGATION) && code.length === DELEGATION_LENGTH
-  return isDelegation ? hexToBytes(`0x${code.slice(DELEGATION.length)}`) : undefined
-}
 
 /**
  * Reads the code of a contract: as it is now from the node, and what created it by the index.

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { explorerEntry } from '../../src/primitives/location.ts'
 import type { StandardJson } from './standardJson.ts'
 
-/** What a compilation may use at most. */
+/** Limits of a compilation. */
 export interface CompileLimits {
   readonly timeMs: number
   /** of WebAssembly, where the compiler works; JavaScript has as much again at most */
@@ -19,7 +19,7 @@ export interface CodePlace {
   readonly length: number
 }
 
-/** A code as solc gives it: hexadecimal digits, with placeholders where libraries are not linked. */
+/** Bytecode as solc returns it: hexadecimal digits, with placeholders where libraries are not linked. */
 export interface CompiledCode {
   readonly object: string
   readonly sourceMap?: string
@@ -29,10 +29,10 @@ export interface CompiledCode {
   readonly immutableReferences?: Readonly<Record<string, readonly CodePlace[]>>
 }
 
-/** What we ask solc for of a contract. */
+/** Outputs that we request from solc for a contract. */
 export interface CompiledContract {
   readonly abi: readonly AbiItem[]
-  /** JSON; empty when the settings say that there is none */
+  /** JSON; empty when the settings leave it out */
   readonly metadata: string
   readonly userdoc: unknown
   readonly devdoc: unknown
@@ -72,7 +72,7 @@ export interface NamedContract extends ContractName {
   readonly contract: CompiledContract
 }
 
-/** It does not compile, or not within the limits. The message is for whoever sent the sources. */
+/** It does not compile, or not within the limits. The message is for the client that sent the sources. */
 export class CompileError extends Error {
   override readonly name = 'CompileError'
 }
@@ -196,7 +196,7 @@ function lowerPriority(pid: number): void {
   }
 }
 
-/** The stack of the child is nobody's business, but whether it was the memory is good to know. */
+/** Clients do not get the child's stack; but the message says when the memory was too small. */
 function stoppedBy(code: number | null, signal: string | null, problem: string): string {
   if (/memory|OOM/i.test(problem) || signal === 'SIGABRT') return NO_MEMORY
   if (/call stack/i.test(problem)) return 'the sources are nested too deeply for the compiler'

@@ -2,11 +2,11 @@ import { createContext, runInContext, constants as vm } from 'node:vm'
 
 /*
  * A process that compiles once and ends: compile.ts starts it without environment, and with Node.js's permissions for reading this file
- * alone. Its input are the length of the compiler (4 bytes, big-endian), the compiler and standard JSON; its output is standard JSON.
+ * alone. Its input is the length of the compiler (4 bytes, big-endian), the compiler and standard JSON; its output is standard JSON.
  *
  * The compiler runs in a context that has JavaScript's own objects and WebAssembly, and nothing of Node.js: no network, which Node.js's
- * permissions do not take away. That is no wall around JavaScript that looks for a way out, which the list of hashes keeps from here; it
- * is one around what sources can make of a fault in solc, which is WebAssembly. What goes in and out are texts.
+ * permissions do not take away. The context does not hold JavaScript that tries to escape; the list of hashes keeps that out. It holds
+ * sources that exploit a fault in solc, which is WebAssembly. Input and output are texts.
  */
 
 const parts: Buffer[] = []

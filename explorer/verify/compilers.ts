@@ -17,7 +17,7 @@ interface Entry {
 export interface Compilers {
   /** The newest first. */
   readonly versions: readonly string[]
-  /** The version that a client means, such as `v0.8.37+commit.f401782d` or without the v; undefined: there is none such. */
+  /** The version that a client means, such as `v0.8.37+commit.f401782d` or without the v; undefined: no such version. */
   find(version: string): string | undefined
   /**
    * The text of a compiler of {@link versions}, with the hash that the list says.

@@ -11,27 +11,27 @@ interface NamedCall {
   readonly input: string
 }
 
-/** Finds the functions that calls name. The answer gives `transfer(address to, uint256 amount)`, or '' of a contract that is not verified. */
+/** Finds the functions that calls name: `transfer(address to, uint256 amount)`, or '' for a contract that is not verified. */
 export type FindFunctionNames = (calls: readonly NamedCall[]) => Promise<(call: NamedCall) => string>
 
 type Names = ReadonlyMap<string, string>
 
-/** Characters that are kept for later calls: names, and what tells contracts apart, as some have no function. */
+/** Characters that are cached for later calls: names, and keys of contracts, as some have no function. */
 const MAX_KEPT = 8 * 1024 * 1024
 const SELECTOR_LENGTH = 10
 const NO_NAMES: Names = new Map()
 
-/** Finds them in the ABIs of verified contracts, of which those that were asked for last stay in memory. */
+/** Finds them in the ABIs of verified contracts, and caches the ABIs that were used last. */
 export function createFunctionNames(databases: Databases): FindFunctionNames {
-  const kept = new Map<string, { readonly names: Names; readonly size: number }>()
+  const cached = new Map<string, { readonly names: Names; readonly size: number }>()
   let total = 0
 
   const keep = (key: string, names: Names, size: number): void => {
-    kept.set(key, { names, size })
+    cached.set(key, { names, size })
     total += size
-    for (const [oldest, entry] of kept) {
+    for (const [oldest, entry] of cached) {
       if (total <= MAX_KEPT) break
-      kept.delete(oldest)
+      cached.delete(oldest)
       total -= entry.size
     }
   }
@@ -39,17 +39,17 @@ export function createFunctionNames(databases: Databases): FindFunctionNames {
   const namesOf = async (contract: Awaited<ReturnType<typeof listVerified>>[number]): Promise<Names> => {
     // Better sources may take the place of these: that is another time.
     const key = `${contract.number}.${contract.verifiedAtMs}`
-    const known = kept.get(key)
+    const known = cached.get(key)
     if (known !== undefined) {
-      kept.delete(key)
-      kept.set(key, known)
+      cached.delete(key)
+      cached.set(key, known)
       return known.names
     }
     const { abi } = await readInterface(databases.services, contract)
     const names = nameFunctions(abi)
     const size = [...names.values()].reduce((sum, name) => sum + SELECTOR_LENGTH + name.length, key.length)
     // Another request may have read it in the meantime.
-    if (!kept.has(key)) keep(key, names, size)
+    if (!cached.has(key)) keep(key, names, size)
     return names
   }
 

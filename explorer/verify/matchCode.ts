@@ -10,7 +10,7 @@ import { hasMetadataHash, isMetadataWithLength, metadataPlaces } from './metadat
 /** exact_match: with the hash of the metadata, so the sources are the same to the byte. match: the code alone. */
 export type Match = 'exact_match' | 'match'
 
-/** What was changed in the compiled code to be that of the chain, as Sourcify writes it. */
+/** Changes that turn the compiled code into the chain's, in Sourcify's form. */
 interface Transformation {
   readonly type: 'insert' | 'replace'
   readonly reason: 'constructorArguments' | 'library' | 'immutable' | 'cborAuxdata' | 'callProtection'
@@ -36,14 +36,14 @@ export interface CodeMatch {
 interface Compared {
   readonly onchain: Uint8Array
   readonly compiled: CompiledCode
-  /** what the same compiler makes of the sources with other metadata; asked for when the codes differ */
+  /** the same compiler's output for the sources with other metadata; requested when the bytecode differs */
   readonly changed: () => Promise<CompiledCode | undefined>
 }
 
 /** PUSH20, with which the code of a library begins: its own address follows, so that it notices direct calls. */
 const PUSH20 = 0x73
 const ADDRESS_BYTES = 20
-/** What an argument of a constructor takes at least. */
+/** Fewest bytes of a constructor's argument. */
 const WORD = 32
 
 /**
@@ -56,7 +56,7 @@ export async function matchRuntime({
   ...compared
 }: Compared & { readonly address: Uint8Array }): Promise<CodeMatch | undefined> {
   const { onchain, compiled } = compared
-  // Of an interface there is none. A long code is not looked at: that of the chain is short.
+  // An interface has no code. Long code is not compared: the chain's is short.
   if (onchain.length === 0 || sizeOf(compiled) !== onchain.length) return undefined
   const template = templateOf(compiled)
   const fitted = new Fitting(template, onchain)

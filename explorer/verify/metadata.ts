@@ -38,7 +38,7 @@ export function isMetadataWithLength(bytes: Uint8Array): boolean {
  * Where the code has hashes of metadata: its own, and those of contracts that it creates. Bytes of the contract's own that only look like
  * it are left out, as they are the same in the code of the changed sources.
  * @param changed the code that the same compiler makes of sources with other metadata
- * @returns undefined when the two codes differ in something else
+ * @returns undefined when the bytecode differs in something else
  */
 export function metadataPlaces(code: Uint8Array, changed: Uint8Array): readonly MetadataPlace[] | undefined {
   if (code.length !== changed.length) return undefined
@@ -64,7 +64,7 @@ function metadataAround(code: Uint8Array, at: number): MetadataPlace | undefined
   return undefined
 }
 
-/** Length of the map at the begin of these bytes with that of its length; undefined: there is none. */
+/** Length of the map at the start of these bytes, with its length field; undefined: there is no map. */
 function metadataLength(bytes: Uint8Array): number | undefined {
   try {
     const [value, rest] = decodeFirst(bytes) as [unknown, Uint8Array]
@@ -72,7 +72,7 @@ function metadataLength(bytes: Uint8Array): number | undefined {
     const isOwn = isHashMap(value) && rest.length >= LENGTH_BYTES && lengthAt(bytes, length) === length
     return isOwn ? length + LENGTH_BYTES : undefined
   } catch {
-    // cborg throws on whatever is no CBOR.
+    // cborg throws on bytes that are not CBOR.
     return undefined
   }
 }

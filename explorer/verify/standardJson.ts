@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What solc compiles: https://docs.soliditylang.org/en/latest/using-the-compiler.html */
+/** Input of solc: https://docs.soliditylang.org/en/latest/using-the-compiler.html */
 export interface StandardJson {
   readonly language: 'Solidity' | 'Yul'
   readonly sources: Readonly<Record<string, { readonly content: string }>>
@@ -31,7 +31,7 @@ const standardJson = z.object({
 })
 const source = z.object({ content: text })
 
-/** The input is none that solc takes from us. The message says what to change. */
+/** The explorer does not pass this input to solc. The message says what to change. */
 export class StandardJsonError extends Error {
   override readonly name = 'StandardJsonError'
 }
@@ -55,7 +55,7 @@ export function readStandardJson(value: unknown): StandardJson {
   return { language: data.language, sources: Object.fromEntries(sources), settings: data.settings }
 }
 
-/** The same with a space behind each source: solc makes the same code of it, with other hashes of the metadata. */
+/** Adds a space to each source: solc produces the same code, with other hashes of the metadata. */
 export function withOtherMetadata(input: StandardJson): StandardJson {
   const sources = Object.entries(input.sources).map(([path, { content }]) => [path, { content: `${content} ` }])
   return { ...input, sources: Object.fromEntries(sources) as StandardJson['sources'] }

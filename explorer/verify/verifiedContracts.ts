@@ -4,13 +4,13 @@ import { gunzip, gzip } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import { MATCH_LEVELS } from '../database/verificationTables.ts'
 import { blockHashAt, type Creation } from './chainCode.ts'
 import type { CompiledCode, CompiledContract } from './compile.ts'
 import type { CodeMatch, Match } from './matchCode.ts'
 import type { StandardJson } from './standardJson.ts'
+import { MATCH_LEVELS } from './tables.ts'
 
-/** A code of the chain beside what solc made of the sources; codes are 0x… */
+/** Bytecode of the chain next to solc's output for the sources; both are 0x… */
 export interface VerifiedCode extends Pick<CompiledCode, 'sourceMap' | 'linkReferences' | 'immutableReferences'> {
   readonly onchain: string
   readonly recompiled: string
@@ -18,7 +18,7 @@ export interface VerifiedCode extends Pick<CompiledCode, 'sourceMap' | 'linkRefe
   readonly match: CodeMatch | null
 }
 
-/** What is kept of a verified contract. */
+/** Stored data of a verified contract. */
 export interface VerifiedContent extends Pick<CompiledContract, 'abi' | 'metadata' | 'userdoc' | 'devdoc'> {
   readonly path: string
   readonly name: string
@@ -30,7 +30,7 @@ export interface VerifiedContent extends Pick<CompiledContract, 'abi' | 'metadat
   readonly creation: VerifiedCode | null
 }
 
-/** The same without what is long. */
+/** The same without the long fields. */
 export type VerifiedInterface = Pick<VerifiedContent, 'name' | 'abi'>
 
 export interface VerifiedContract {
@@ -47,7 +47,7 @@ export interface VerifiedSource extends VerifiedContract {
   readonly content: VerifiedContent
 }
 
-/** Where verified contracts are kept, and what tells of their creation. */
+/** The tables with verified contracts, and the index with their creation. */
 export interface Databases {
   readonly services: ServiceQueries
   readonly queries: Kysely<Tables>
@@ -73,8 +73,8 @@ function levelOf(match: Match | null | undefined): number {
 }
 
 /**
- * Keeps the sources of a contract, unless others are kept that say as much about it.
- * @returns whether they are kept now
+ * Stores the sources of a contract, unless stored ones match as well or better.
+ * @returns whether they are stored now
  */
 export async function storeVerified(
   services: ServiceQueries,
@@ -112,7 +112,7 @@ export async function storeVerified(
   return row !== undefined
 }
 
-/** What is known of a contract; undefined: it is not verified, or that was another contract at this address. */
+/** Finds a verified contract; undefined: it is not verified, or another contract at this address was. */
 export async function findVerified(databases: Databases, address: Uint8Array): Promise<VerifiedContract | undefined> {
   return (await listVerified(databases, [address]))[0]
 }
@@ -176,7 +176,7 @@ async function read(
   return JSON.parse((await unpack((row as Record<typeof column, Uint8Array>)[column])).toString('utf8'))
 }
 
-/** Whether the index has another contract at the address now, or is of another chain. What it does not know is no contradiction. */
+/** Whether the index has another contract at the address now, or is of another chain. Missing data do not count as a difference. */
 async function isAnother(
   queries: Kysely<Tables>,
   address: Uint8Array,

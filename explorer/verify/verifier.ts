@@ -3,11 +3,11 @@ import type { Kysely } from 'kysely'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import { MATCH_LEVELS } from '../database/verificationTables.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
 import type { CompileLimits } from './compile.ts'
 import type { Compilers } from './compilers.ts'
 import type { Match } from './matchCode.ts'
+import { MATCH_LEVELS } from './tables.ts'
 import { findVerified, matchOf, storeVerified } from './verifiedContracts.ts'
 import { VerificationFailure, type VerificationRequest, verifyContract } from './verifyContract.ts'
 
@@ -24,7 +24,7 @@ export interface VerificationJob {
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-/** A request that is not taken: the status of the answer, one of Sourcify's codes, a line that says what to do. */
+/** A refused request: the status of the answer, one of Sourcify's error codes, a line that says what to do. */
 export interface Refusal {
   readonly status: 409 | 429 | 503
   readonly code: string
@@ -34,9 +34,9 @@ export interface Refusal {
 /** Verifies contracts, one after another: one of each client that waits, then the next one of each. */
 export interface Verifier {
   readonly compilers: Pick<Compilers, 'versions' | 'find'>
-  /** @param client as `ClientAddresses.of` gives it */
+  /** @param client as `ClientAddresses.of` returns it */
   submit(request: VerificationRequest, client: string): Promise<{ readonly id: string } | Refusal>
-  /** A job by its ID; undefined: there is none, or it was more than a week ago. */
+  /** A job by its ID; undefined: no such job, or it is more than a week old. */
   job(id: string): Promise<VerificationJob | undefined>
   /** Stops what is under way. */
   close(): Promise<void>
@@ -56,10 +56,10 @@ const MAX_OPEN = 20
 const MAX_OPEN_OF_CLIENT = 3
 /** Above this many, a client has one at most: the rest of the places is for others. */
 const SHARED_OPEN = 8
-/** How often an explorer says that it still works on its jobs, and when nobody believes it any more. */
+/** How often an explorer reports that it works on its jobs, and the age at which a report no longer counts. */
 const ALIVE_MS = 10_000
 const DEAD_MS = 60_000
-/** How long it can be asked what became of a job. */
+/** How long the result of a job is stored. */
 const KEPT_MS = 7 * 86_400_000
 const CLEANING_MS = 3_600_000
 const CUT_OFF = 'the explorer was stopped before the verification ended: submit the contract again'

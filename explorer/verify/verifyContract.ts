@@ -16,7 +16,7 @@ import { type CodeMatch, matchCreation, matchRuntime } from './matchCode.ts'
 import { type StandardJson, withOtherMetadata } from './standardJson.ts'
 import type { VerifiedCode, VerifiedContent } from './verifiedContracts.ts'
 
-/** What a client wants to be verified. */
+/** A client's request for a verification. */
 export interface VerificationRequest {
   readonly address: Uint8Array
   readonly input: StandardJson
@@ -26,7 +26,7 @@ export interface VerificationRequest {
   readonly wanted: ContractName | undefined
 }
 
-/** Why a contract is not verified: one of Sourcify's codes, and a line for whoever asked. */
+/** Why a contract is not verified: one of Sourcify's error codes, and a line for the client. */
 export class VerificationFailure extends Error {
   override readonly name = 'VerificationFailure'
   readonly code: string
@@ -143,7 +143,7 @@ async function fromNode<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    // Its text names the node's address, which is nobody's business.
+    // Its text names the node's address, which clients must not learn.
     if (!(error instanceof NodeError)) throw error
     throw new VerificationFailure('cannot_fetch_bytecode', 'the node does not respond at the moment: try again later')
   }

@@ -281,6 +281,44 @@ describe.skipIf(path === undefined)('pages of the explorer', () => {
     await context.close()
   })
 
+  it('show the same page of a list after a reload, and to whoever opens the address', async () => {
+    const context = await browser.newContext({ viewport: DESK })
+    const { page, problems } = await watch(context)
+    const first = (own: Page) => own.locator('main tbody tr td').first()
+    const press = async (name: string) => {
+      const before = page.url()
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.waitForURL((url) => url.href !== before)
+    }
+    await page.goto(new URL('blocks', explorer.url).href)
+    await first(page).waitFor()
+    const seen: string[] = []
+    for (let pages = 0; pages < 2; pages++) {
+      const before = (await first(page).textContent())!
+      await press('Older')
+      await page.waitForFunction(`document.querySelector('main tbody tr td').textContent !== ${JSON.stringify(before)}`)
+      seen.push((await first(page).textContent())!)
+    }
+    const [second, third] = seen
+    expect(new URL(page.url()).searchParams.get('before')).toMatch(/^[0-9]+$/)
+    await page.reload()
+    await first(page).getByText(third!, { exact: true }).waitFor()
+    const other = await watch(context)
+    await other.page.goto(page.url())
+    await first(other.page).getByText(third!, { exact: true }).waitFor()
+    await press('Newer')
+    await first(page).getByText(second!, { exact: true }).waitFor()
+    await press('Newest')
+    expect(new URL(page.url()).search).toBe('')
+
+    await page.goto(new URL(`address/${SENDER}`, explorer.url).href)
+    await page.getByRole('tab', { name: /^Coins/ }).click()
+    await page.reload()
+    await page.getByRole('tab', { name: /^Coins/, selected: true }).waitFor()
+    expect([...problems, ...other.problems]).toEqual([])
+    await context.close()
+  })
+
   it('can be used by keyboard: past the menu, along it, and with the button of a phone', async () => {
     const context = await browser.newContext({ viewport: DESK })
     const { page, problems } = await watch(context)

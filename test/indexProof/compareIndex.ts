@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex, numberToHex } from 'viem'
 import { bytesToAmount } from '../../explorer/database/amount.ts'
 import { openReader } from '../../explorer/database/open.ts'
-import { TX_KINDS } from '../../explorer/database/schema.ts'
+import { TX_KINDS } from '../../explorer/transactions/tables.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { getJson } from '../e2e/native/nativeChain.ts'

@@ -41,19 +41,19 @@ describe('the documents', () => {
     const variables = Object.values<Variable>(EXPLORER_VARIABLES).map(({ name }) => name)
     expect(variables.filter((name) => name.startsWith('EXPLORER_') && !page.includes(name))).toEqual([])
 
-    const paths = sources('explorer/api/routes/*.ts').flatMap((text) =>
+    const paths = sources('explorer/!(etherscan)/*.ts').flatMap((text) =>
       [...text.matchAll(/app\.(?:get|post)\(\n? *'\/([^']+)'/g)].map(([, path]) => path!),
     )
     expect(paths.length).toBeGreaterThan(40)
     const inPage = (path: string) => new RegExp(`\`[^\`]*${path.replaceAll(/:\w+/g, '\\{[^}]+\\}')}[?\`]`).test(page)
     expect(paths.filter((path) => !inPage(path))).toEqual([])
 
-    const actions = sources('explorer/api/etherscan/*.ts').flatMap((text) =>
+    const actions = sources('explorer/etherscan/*.ts').flatMap((text) =>
       [...text.matchAll(/export const \w+_ACTIONS = actionsOf\(\{([^}]*)\}/g)].flatMap(([, list]) =>
         [...list!.matchAll(/^ *(\w+)(?=[:,]|$)/gm), ...list!.matchAll(/, (\w+)/g)].map(([, name]) => name!),
       ),
     )
-    const proxied = [...read('explorer/api/etherscan/proxy.ts').matchAll(/method: '(\w+)'/g)].map(([, name]) => name!)
+    const proxied = [...read('explorer/etherscan/proxy.ts').matchAll(/method: '(\w+)'/g)].map(([, name]) => name!)
     expect([actions.length > 30, proxied.length > 10]).toEqual([true, true])
     expect([...actions, ...proxied].filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })

@@ -1,5 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
+import type { account, Movement } from '../../accounts/shapes.ts'
+import type { Block } from '../../blocks/shapes.ts'
 import type {
   Call,
   CallPage,
@@ -10,27 +12,15 @@ import type {
   StateChanges,
   TracedPage,
   TraceState,
-} from '../../api/evmShapes.ts'
-import type {
-  account,
-  Block,
-  Deposit,
-  found,
-  Movement,
-  mempool,
-  NetworkNode,
-  network,
-  Proposal,
-  parameters,
-  period,
-  proposalDetail,
-  status,
-  Transaction,
-  Vote,
-} from '../../api/shapes.ts'
-import type { Token, TokenHolder, TokenHolding, TokenTransfer, transactionDetail } from '../../api/tokenShapes.ts'
+} from '../../contracts/shapes.ts'
+import type { Deposit, Proposal, parameters, proposalDetail, Vote } from '../../governance/shapes.ts'
+import type { NetworkNode, network } from '../../network/shapes.ts'
+import type { found, status } from '../../server/shapes.ts'
+import type { period } from '../../statistics/shapes.ts'
+import type { Token, TokenHolder, TokenHolding, TokenTransfer } from '../../tokens/shapes.ts'
+import type { mempool, Transaction, transactionDetail } from '../../transactions/shapes.ts'
 
-/* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
+/* Queries of the explorer's API, by which a page requests an answer once and caches it. */
 
 export type {
   Block,

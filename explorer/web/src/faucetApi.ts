@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { Faucet, GrantView } from '../../api/faucetShapes.ts'
+import type { Faucet, GrantView } from '../../faucet/shapes.ts'
 import { get } from './api.ts'
 
 /* The faucet, as in api.ts. */

@@ -15,7 +15,7 @@ export function formatUnits(amount: string, decimals = COIN_DECIMALS, digits = 6
   return shown === '' ? grouped : `${grouped}.${shown}`
 }
 
-/** A decimal number that a person has typed, in base units; undefined: it is none, or has more places than the coin. */
+/** A decimal number that a person has typed, in base units; undefined: it is not a number, or has more decimals than the coin. */
 export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | undefined {
   // No commas: they are thousands to some people and a point to others.
   const match = /^([0-9]{1,30})(?:\.([0-9]*))?$/.exec(text.trim())
@@ -72,6 +72,6 @@ export function methodName(kind: 'evm' | 'native', method: string | null, isCrea
   return method ?? 'Transfer'
 }
 
-/** What one can vote, in the order in which it is shown. */
+/** Options of a vote, in the order in which they are shown. */
 export const OPTION_NAMES = { yes: 'Yes', no: 'No', noWithVeto: 'No with veto', abstain: 'Abstain' } as const
 export type VoteOption = keyof typeof OPTION_NAMES

@@ -6,6 +6,7 @@ import { NotFound } from './api.ts'
 import { Frame } from './pages/Frame.tsx'
 import { Home } from './pages/Home.tsx'
 import { Note } from './parts/Card.tsx'
+import { PLAIN_SEARCH } from './parts/listPlace.ts'
 import './style.css'
 
 /** Failures of the network are tried again; what the explorer refuses is not. */
@@ -118,7 +119,7 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./wallet/WalletPage.tsx'), 'WalletPage'),
   ),
 ])
-const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true })
+const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true, ...PLAIN_SEARCH })
 
 declare module '@tanstack/react-router' {
   interface Register {

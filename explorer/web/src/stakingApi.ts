@@ -1,12 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type {
-  Absence,
-  AccountStake,
-  Delegator,
-  StakingEvent,
-  Validator,
-  ValidatorDetail,
-} from '../../api/stakingShapes.ts'
+import type { Absence, AccountStake, Delegator, StakingEvent, Validator, ValidatorDetail } from '../../stake/shapes.ts'
 import { get, type Page, pageQuery } from './api.ts'
 
 /* Validators and stake, as in api.ts. Lists of events and delegators are asked for with tokenListQuery. */

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Abi } from 'viem'
 import type { z } from 'zod'
-import type { ContractSource, compilerList, contractInterface } from '../../api/verificationShapes.ts'
+import type { ContractSource, compilerList, contractInterface } from '../../verify/shapes.ts'
 import { type Account, get, type Status } from './api.ts'
 
 /* Verified contracts, and verifying one: over the API that clients of Sourcify use, too. */
@@ -37,7 +37,7 @@ export const compilersQuery = queryOptions({
   queryFn: ({ signal }) => get<z.infer<typeof compilerList>>('compilers', signal),
 })
 
-/** What is sent to be verified. */
+/** A request for a verification. */
 export interface Submission {
   /** in either spelling */
   readonly address: string
@@ -48,7 +48,7 @@ export interface Submission {
   readonly contract: string
 }
 
-/** What is known of a contract that is being verified. */
+/** The state of a verification. */
 export interface Verification {
   readonly isJobCompleted: boolean
   readonly error?: { readonly message: string }

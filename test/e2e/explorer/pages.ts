@@ -19,6 +19,8 @@ const MAX_LIMIT = 100
 const NAMES: Readonly<Record<string, string>> = {
   '/validators': 'operator',
   '/validators/{validator}/delegators': 'address',
+  // The newest range becomes longer with each missed block.
+  '/validators/{validator}/absences': 'first',
   '/network/nodes': 'nodeId',
   '/statistics': 'start',
   '/tokens': 'address',

@@ -3,7 +3,7 @@ import { MsgCreateValidator } from 'cosmjs-types/cosmos/staking/v1beta1/tx'
 import type { Page } from 'playwright-core'
 import { createWalletClient, type Hex, http, parseAbi } from 'viem'
 import { expect, it } from 'vitest'
-import type { AccountStake, Delegator, StakingEvent, Validator } from '../../../explorer/api/stakingShapes.ts'
+import type { AccountStake, Delegator, StakingEvent, Validator } from '../../../explorer/stake/shapes.ts'
 import { shorten } from '../../../explorer/web/src/format.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -186,7 +186,7 @@ export async function viewStaking(page: Page, url: string): Promise<void> {
   await page.goto(`${url}validators`)
   await main.getByRole('link', { name: MONIKER }).click()
   await main.getByRole('heading', { name: MONIKER }).waitFor()
-  await main.getByText('It signed 0 of the last').waitFor()
+  await main.getByText(/^Signed 0 of the last/).waitFor()
   await main.getByRole('tab', { name: 'Events' }).click()
   await main.getByRole('link', { name: 'devnet' }).first().waitFor()
   await main

@@ -1,4 +1,4 @@
-import { createServer } from '../../../explorer/api/server.ts'
+import { createServer } from '../../../explorer/server/createServer.ts'
 
 type Options = Parameters<typeof createServer>[0]
 

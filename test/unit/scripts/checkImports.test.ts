@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkImports } from '../../../scripts/checkImports.ts'
+import { checkImports, explorerViolation } from '../../../scripts/checkImports.ts'
 
 let source: string
 beforeEach(() => {
@@ -73,5 +73,28 @@ describe('checkImports', () => {
       'chain/c.ts': `${statement} { a } from './a.ts'`,
     })
     expect(checkImports(source)).toEqual([expect.stringMatching(/^a cycle: chain\/(\w).ts → .* → chain\/\1.ts$/)])
+  })
+})
+
+describe('explorerViolation', () => {
+  it.each<[string, string]>([
+    ['blocks/routes.ts', 'transactions/queries.ts'],
+    ['ingest/readBlock.ts', 'tokens/tokenBook.ts'],
+    ['tokens/queries.ts', 'api/cursors.ts'],
+    ['database/schema.ts', 'tokens/tables.ts'],
+    ['tokens/queries.ts', '../src/primitives/bytes.ts'],
+  ])('allows %s to import %s', (from, to) => {
+    expect(explorerViolation({ from, to, isTypeOnly: false })).toBeUndefined()
+  })
+
+  it.each<[string, string, string]>([
+    ['tokens/queries.ts', 'blocks/queries.ts', 'blocks is above tokens'],
+    ['faucet/routes.ts', 'tokens/queries.ts', 'faucet does not name tokens'],
+    ['tokens/tables.ts', 'tokens/queries.ts', 'tokens is above database'],
+    ['api/cursors.ts', 'tokens/queries.ts', 'tokens is above api'],
+    ['web/src/api.ts', 'tokens/queries.ts', 'only types of the files shapes.ts'],
+    ['tokens/queries.ts', '../src/state/journal.ts', 'explorer/ imports of src/ only'],
+  ])('refuses that %s imports %s', (from, to, problem) => {
+    expect(explorerViolation({ from, to, isTypeOnly: false })).toContain(problem)
   })
 })

@@ -76,7 +76,7 @@ function abisOf(address: string | null, own: Abi | undefined): readonly Abi[] {
   return [own, precompile].filter((abi) => abi !== undefined).concat(STANDARDS)
 }
 
-/** What a call with this input is; undefined when no ABI fits. Not for a creation, whose input is code. */
+/** Decodes a call's input; undefined when no ABI fits. Not for a creation, whose input is code. */
 export function decodeInput(input: string, to: string | null, own?: Abi): Decoded | undefined {
   if (input.length < 10) return undefined
   return first(abisOf(to, own), (abi) => {
@@ -89,7 +89,7 @@ export function decodeInput(input: string, to: string | null, own?: Abi): Decode
   })
 }
 
-/** What a log says; undefined when no ABI fits. */
+/** Decodes a log; undefined when no ABI fits. */
 export function decodeLog(
   { address, topics, data }: { readonly address: string; readonly topics: readonly string[]; readonly data: string },
   own?: Abi,

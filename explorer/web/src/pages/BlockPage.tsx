@@ -54,7 +54,12 @@ export function BlockPage() {
       </Card>
       {moved !== undefined && moved.items.length > 0 && (
         <Card title="Coins that modules moved at the start and end of the block">
-          <TextPages key={id} query={(before) => movementsQuery(`blocks/${id}`, before)} empty="No coins moved.">
+          <TextPages
+            key={id}
+            name="coins"
+            query={(before) => movementsQuery(`blocks/${id}`, before)}
+            empty="No coins moved."
+          >
             {(movements) => <MovementTable movements={movements} />}
           </TextPages>
         </Card>

@@ -46,7 +46,7 @@ export function FaucetPage() {
   )
 }
 
-/** What is left for whoever reads this. */
+/** The rest of the reader's limits. */
 function Limits({ limits }: { readonly limits: Faucet['limits'] }) {
   if (limits === null) return null
   const { client, all } = limits

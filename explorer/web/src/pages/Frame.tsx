@@ -5,7 +5,7 @@ import { statusQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Search } from '../parts/Search.tsx'
 
-/** What is around every page: the name of the chain, the way to the other pages, the search, how far the index is. */
+/** The frame of every page: the chain's name, links to other pages, the search, the index's progress. */
 export function Frame() {
   const { data } = useQuery(statusQuery)
   useEffect(() => {

@@ -71,7 +71,7 @@ function Status({ proposal: { status, isExpedited } }: { readonly proposal: Prop
   )
 }
 
-/** Texts of a proposal are whoever's: they are shown as text, links in them too. */
+/** Anyone may write a proposal, so its texts and their links are shown as plain text. */
 export function ProposalPage() {
   const { id } = useParams({ from: '/proposal/$id' })
   const { data: proposal, error } = useQuery(proposalQuery(id))
@@ -121,7 +121,7 @@ export function ProposalPage() {
   )
 }
 
-/** What needs a wallet is loaded when somebody wants to act. */
+/** Parts that need a wallet are loaded when the reader wants to act. */
 const ProposalActions = lazy(async () => {
   const { ProposalActions: component } = await import('../wallet/ProposalActions.tsx')
   return { default: component }

@@ -8,7 +8,7 @@ import { Card, Note } from '../parts/Card.tsx'
 import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
 import { validatorsQuery } from '../stakingApi.ts'
 
-/** The chain as it goes on. */
+/** The chain as it grows. */
 export function Home() {
   useLive()
   const blocks = useQuery(blocksQuery(undefined, NEWEST)).data?.items
@@ -54,7 +54,7 @@ function TransactionsByHour() {
   )
 }
 
-/** What the newest blocks say about now. */
+/** Numbers of the newest blocks. */
 function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
   const validators = useQuery(validatorsQuery('active')).data
   const [newest, oldest] = [blocks[0], blocks.at(-1)]

@@ -5,7 +5,7 @@ import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink } from '../parts/Names.tsx'
 
-/** What waits for a block. */
+/** Transactions that wait for a block. */
 export function MempoolPage() {
   const { data, error } = useQuery(mempoolQuery)
   if (error !== null) return <Note>{error.message}</Note>

@@ -19,7 +19,7 @@ export function NetworkPage() {
       </Card>
       <Card title="Unverified nodes">
         <Note>Reports without a signature can come from anyone and may be false.</Note>
-        <Pages query={(before) => nodesQuery(false, before)} empty="No unverified nodes.">
+        <Pages name="unverified" query={(before) => nodesQuery(false, before)} empty="No unverified nodes.">
           {(nodes) => <NodeTable nodes={nodes} />}
         </Pages>
       </Card>

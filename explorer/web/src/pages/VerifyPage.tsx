@@ -9,7 +9,7 @@ import { compilersQuery, type Submission, submitSources, verificationQuery } fro
 /** Bytes that the explorer takes. */
 const MAX_INPUT = 4 * 1024 * 1024
 
-/** What is in a file that a person gives. */
+/** Content of a file that the reader selects. */
 interface ReadInput {
   readonly input: unknown
   readonly sources: number
@@ -156,7 +156,7 @@ function readInput(text: string): ReadInput | string {
   } catch (error) {
     return `The input is not valid JSON: ${(error as Error).message}`
   }
-  // Build info has the standard JSON in it, and the version of the compiler beside that.
+  // Build info contains the standard JSON and the version of the compiler.
   const { input = value, solcLongVersion } = (value ?? {}) as {
     readonly input?: unknown
     readonly solcLongVersion?: unknown
@@ -168,7 +168,7 @@ function readInput(text: string): ReadInput | string {
   return { input, sources: Object.keys(sources).length, version }
 }
 
-/** How the work on a request stands, and what came of it. */
+/** The state of a request, and its result. */
 function Result({ id }: { readonly id: string }) {
   const client = useQueryClient()
   const { data, error } = useQuery(verificationQuery(id))

@@ -2,7 +2,7 @@ import { useId, useState } from 'react'
 import type { AbiFunction, AbiParameter } from 'viem'
 import { readArgument } from '../abi/readArgument.ts'
 
-/** What a person types for the parameters of a function. */
+/** Inputs for the parameters of a function. */
 export interface ArgumentsInput {
   readonly texts: readonly string[]
   readonly setText: (index: number, text: string) => void

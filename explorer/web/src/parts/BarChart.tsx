@@ -1,7 +1,7 @@
 import type { Period } from '../api.ts'
 import { formatNumber } from '../format.ts'
 
-/** One bar: a part of it for each series, from the bottom to the top. */
+/** One bar, with a part for each series, from the bottom to the top. */
 export interface Bar {
   readonly label: string
   readonly values: readonly number[]
@@ -41,7 +41,7 @@ export function BarChart({
   const left = WIDTH - place * bars.length
   const textOf = ({ values, texts }: Bar, index: number): string => texts?.[index] ?? formatNumber(values[index]!)
   const highestBar = bars.find(({ values }) => total(values) === highest)
-  // Texts are of single values, so a bar of several parts has none for their sum.
+  // A text shows a single value, so a bar of several parts has no text for their sum.
   const highestText = highestBar !== undefined && series.length === 1 ? textOf(highestBar, 0) : formatNumber(highest)
   return (
     <figure className={isSmall ? 'chart small' : 'chart'}>

@@ -39,7 +39,7 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, React
   )
 }
 
-/** What a page shows while it waits, or when there is nothing to show. */
+/** Text that a page shows while it waits, or when it has no content. */
 export function Note({ children }: { readonly children: ReactNode }) {
   return <p className="note">{children}</p>
 }

@@ -7,7 +7,7 @@ import { Data } from './Data.tsx'
 import { ContractPages, WAYS } from './EvmTables.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 
-/** Who created a contract, what became of it, its code, and the contracts that it created. */
+/** A contract's creator, its state, its code, and the contracts that it created. */
 export function ContractTab({ address, isVerified }: { readonly address: string; readonly isVerified: boolean }) {
   const { data: contract, error } = useQuery(contractQuery(address))
   if (error !== null) return <Note>{error.message}</Note>

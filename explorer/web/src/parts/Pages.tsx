@@ -1,54 +1,89 @@
 import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { Page } from '../api.ts'
 import { Note } from './Card.tsx'
+import { cursorOf, type ListPlace, NEWEST, newerPage, olderPage, withCursor } from './listPlace.ts'
 
 interface ListProps<T, K extends QueryKey, C extends number | string> {
-  /** what asks for the part before this place; undefined: the newest */
+  /** requests the page before this cursor; undefined: the newest page */
   readonly query: (before: C | undefined) => UseQueryOptions<Page<T, C>, Error, Page<T, C>, K>
-  /** what stands there when the list is empty */
+  /** shown when the list is empty */
   readonly empty: string
+  /** the name of the list in the address; needed where a page shows several lists */
+  readonly name?: string
   /** what the list may lack; shown above it, and instead of `empty` */
   readonly note?: (page: Page<T, C>) => ReactNode
   readonly children: (items: readonly T[]) => ReactNode
 }
 
-/** A list that is longer than a page, with buttons to the newer and the older part. Its parts are known by positions. */
-export function Pages<T, K extends QueryKey>(props: ListProps<T, K, number>) {
-  return <TextPages {...props} />
+/** A list with number cursors that is longer than a page, with buttons to the newer and the older pages. */
+export function Pages<T, K extends QueryKey>({ query, ...rest }: ListProps<T, K, number>) {
+  const queryOf = (before: string | undefined) => query(before === undefined ? undefined : Number(before))
+  return <CursorPages query={queryOf} {...rest} />
 }
 
-/** The same for lists whose parts are known by texts. */
-export function TextPages<T, K extends QueryKey, C extends number | string = string>({
+/** The same for lists with text cursors. */
+export function TextPages<T, K extends QueryKey>(props: ListProps<T, K, string>) {
+  return <CursorPages {...props} />
+}
+
+interface CursorPagesProps<T, K extends QueryKey, C extends number | string> extends Omit<ListProps<T, K, C>, 'query'> {
+  readonly query: (before: string | undefined) => UseQueryOptions<Page<T, C>, Error, Page<T, C>, K>
+}
+
+function CursorPages<T, K extends QueryKey, C extends number | string>({
   query,
   empty,
+  name = 'before',
   note,
   children,
-}: ListProps<T, K, C>) {
-  const [places, setPlaces] = useState<readonly C[]>([])
-  const { data, error } = useQuery(query(places.at(-1)))
+}: CursorPagesProps<T, K, C>) {
+  const { place, show } = useListPlace(name)
+  const { data, error } = useQuery(query(place.cursor))
   if (error !== null) return <Note>{error.message}</Note>
   if (data === undefined) return <Note>Loading …</Note>
   const lacking = note?.(data)
-  if (data.items.length === 0) return lacking ?? <Note>{empty}</Note>
+  const isNewest = place.cursor === undefined
+  if (data.items.length === 0 && isNewest) return lacking ?? <Note>{empty}</Note>
   const { next } = data
   return (
     <>
       {lacking}
       {children(data.items)}
-      {(places.length > 0 || next !== null) && (
+      {(!isNewest || next !== null) && (
         <nav className="pages" aria-label="Pages of the list">
-          <button type="button" disabled={places.length === 0} onClick={() => setPlaces([])}>
+          <button type="button" disabled={isNewest} onClick={() => show(NEWEST)}>
             Newest
           </button>
-          <button type="button" disabled={places.length === 0} onClick={() => setPlaces(places.slice(0, -1))}>
+          <button type="button" disabled={place.newer.length === 0} onClick={() => show(newerPage(place))}>
             Newer
           </button>
-          <button type="button" disabled={next === null} onClick={() => next !== null && setPlaces([...places, next])}>
+          <button
+            type="button"
+            disabled={next === null}
+            onClick={() => next !== null && show(olderPage(place, String(next)))}
+          >
             Older
           </button>
         </nav>
       )}
     </>
   )
+}
+
+/** Which page of a list the address names, and a function that shows another one. */
+function useListPlace(list: string) {
+  const { search, state } = useRouterState({ select: ({ location }) => location })
+  const navigate = useNavigate()
+  const place: ListPlace = { cursor: cursorOf(search, list), newer: state.newerPages?.[list] ?? [] }
+  const show = (next: ListPlace): void => {
+    void navigate({
+      to: '.',
+      search: withCursor(search, list, next) as never,
+      state: { newerPages: { ...state.newerPages, [list]: next.newer } },
+      resetScroll: false,
+    })
+  }
+  return { place, show }
 }

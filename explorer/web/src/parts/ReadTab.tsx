@@ -8,7 +8,7 @@ import { ArgumentFields, signatureOf, useArguments } from './Arguments.tsx'
 import { Note } from './Card.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
 
-/** Functions without arguments that are asked for at once; others when somebody wants to know. */
+/** Functions without arguments that are called at once; others when the reader presses a button. */
 const ASKED_AT_ONCE = 30
 
 interface Contract {
@@ -108,7 +108,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, own: unknown) => (typeof own === 'bigint' ? `${own}n` : own))
 }
 
-/** viem gives one value as it is, several as a list. */
+/** viem returns one value as it is, several as a list. */
 function resultOf({ outputs }: AbiFunction, result: unknown): Decoded {
   const values = outputs.length === 1 ? [result] : ((result ?? []) as readonly unknown[])
   const fields = outputs.map(({ name, type }, index) => ({

@@ -8,7 +8,7 @@ import { Data } from './Data.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
 import { AddressLink, Copyable } from './Names.tsx'
 
-/** What a match of a code says. */
+/** Texts for a match of bytecode. */
 const MATCHES = {
   exact_match: 'the same, including metadata',
   match: 'the same, except metadata',
@@ -113,7 +113,7 @@ function readArguments({ abi, constructorArguments }: ContractSource): Decoded |
     }))
     return { name: '', fields }
   } catch {
-    // Whoever deployed it may have put anything behind the code.
+    // The deployer may have appended anything to the code.
     return undefined
   }
 }

@@ -22,7 +22,7 @@ export function ValidatorLink({
   )
 }
 
-/** What an account has delegated, what is on its way back, and what happened. */
+/** An account's delegations, its unbonding stake, and its events. */
 export function StakeTab({ address }: { readonly address: string }) {
   const { data: stake, error } = useQuery(stakeQuery(address))
   if (error !== null) return <Note>{error.message}</Note>

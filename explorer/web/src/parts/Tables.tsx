@@ -107,7 +107,7 @@ function Side({ address, of }: { readonly address: string; readonly of: string |
   return address === of ? <span className="mono self">this account</span> : <AddressLink address={address} />
 }
 
-/** What a transaction calls, in its kind's colour. */
+/** The method of a transaction, in its kind's colour. */
 export function Method({ transaction: { kind, method, to, isSuccessful } }: { readonly transaction: Transaction }) {
   return (
     <span className={`tag ${kind}`}>

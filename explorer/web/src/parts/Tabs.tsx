@@ -1,17 +1,25 @@
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { type KeyboardEvent, type ReactNode, useId } from 'react'
 
 /** One of several views of the same thing. */
 export interface Tab {
   readonly name: string
-  /** shown behind the name */
+  /** shown after the name */
   readonly count?: number | undefined
   readonly view: () => ReactNode
 }
 
-/** Views of which one is shown, by buttons and by the arrow keys. */
+/** Shows one of several views, chosen by buttons or the arrow keys. The address names it, unless it is the first: `?tab=…`. */
 export function Tabs({ tabs, label }: { readonly tabs: readonly Tab[]; readonly label: string }) {
   const id = useId()
-  const [chosen, choose] = useState(tabs[0]!.name)
+  const { search: address } = useRouterState({ select: ({ location }) => location })
+  const { tab: chosen } = address as { readonly tab?: unknown }
+  const navigate = useNavigate()
+  // Another view has other lists, so their places leave the address.
+  const choose = (name: string): void => {
+    const search = name === tabs[0]!.name ? {} : { tab: name }
+    void navigate({ to: '.', search: search as never, replace: true, resetScroll: false })
+  }
   const at = Math.max(
     0,
     tabs.findIndex(({ name }) => name === chosen),

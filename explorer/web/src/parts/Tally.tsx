@@ -8,7 +8,7 @@ const OPTION_CLASSES = { yes: 'second', no: 'first', noWithVeto: 'fourth', absta
 /** Ten thousandths of the whole. */
 const PARTS = 10_000n
 
-/** @returns with two places; nothing is none of nothing */
+/** @returns with two decimals; 0 for a whole of 0 */
 function percent(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * PARTS) / whole) / 100
 }

@@ -66,7 +66,7 @@ function ValidatorTable({ validators, action }: ListProps & { readonly validator
   )
 }
 
-/** What is unusual about a validator. */
+/** Unusual states of a validator. */
 export function State({ validator: { status, isJailed, isTombstoned } }: { readonly validator: Validator }) {
   const states = [
     ...(status === 'bonded' ? [] : [status]),

@@ -53,7 +53,7 @@ export function VotePages({ of }: { readonly of: string }) {
 /** Deposits for a proposal. */
 export function DepositPages({ id }: { readonly id: string }) {
   return (
-    <Pages key={id} query={(before) => depositsQuery(id, before)} empty="No deposits yet.">
+    <Pages key={id} name="deposits" query={(before) => depositsQuery(id, before)} empty="No deposits yet.">
       {(deposits) => (
         <table>
           <thead>

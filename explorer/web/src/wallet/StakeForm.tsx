@@ -8,7 +8,7 @@ import type { Action } from './action.ts'
 import { AmountField, TransactionForm, useAmount } from './TransactionForm.tsx'
 import type { Ready } from './WithWallet.tsx'
 
-/** What a person has chosen to do with stake. */
+/** The reader's choice for stake. */
 export type Chosen =
   | { readonly kind: 'delegate' | 'redelegate' | 'undelegate' | 'claim'; readonly operator: string }
   | { readonly kind: 'claimAll' }
@@ -28,7 +28,7 @@ interface FormProps<C extends Chosen = Chosen> extends Ready {
 /** The form for it. */
 export function StakeForm({ onClose, ...props }: FormProps & { readonly onClose: () => void }) {
   const place = useRef<HTMLDivElement>(null)
-  // Who opened it by keyboard, or far below, goes on here.
+  // A reader who opened it by keyboard, or far below, continues here.
   useEffect(() => {
     place.current?.scrollIntoView({ block: 'nearest' })
     place.current?.querySelector<HTMLElement>('input, select, button')?.focus()

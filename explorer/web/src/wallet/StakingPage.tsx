@@ -11,7 +11,7 @@ import { type Chosen, type Named, StakeForm } from './StakeForm.tsx'
 import { useWallet } from './session.ts'
 import { Problem, type Ready, WithWallet } from './WithWallet.tsx'
 
-/** What an account has staked, and all that it can do with that. With an operator in its address, the page begins with delegating to it. */
+/** An account's stake, and all actions with it. With an operator in its address, the page starts with a delegation to it. */
 export function StakingPage() {
   const { operator } = useParams({ strict: false })
   return <Staking key={operator} operator={operator} />

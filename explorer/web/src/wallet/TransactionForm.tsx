@@ -14,7 +14,7 @@ const PAUSE_MS = 300
 const LOOK_MS = 500
 const LOOKS = 240
 
-/** A form whose button sends a transaction, with what that costs before, and what became of it after. */
+/** A form whose button sends a transaction, with the fee before and the result after. */
 export function TransactionForm({
   wallet,
   account,
@@ -73,7 +73,7 @@ export function TransactionForm({
   )
 }
 
-/** Amounts are bigint, which JSON has none of. */
+/** JSON has no bigint, the type of amounts. */
 function actionKey(action: Action | undefined): string {
   return JSON.stringify(action, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? ''
 }
@@ -88,7 +88,7 @@ function pause(timeMs: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What became of a transaction: first its hash, then the block that it is in. All that is shown is asked for again then. */
+/** The result of a transaction: first its hash, then its block. Then all shown data are requested again. */
 function Outcome({ hash, onDone }: { readonly hash: string; readonly onDone: (() => void) | undefined }) {
   const client = useQueryClient()
   const { data: transaction, error } = useQuery({ ...transactionQuery(hash), retry: LOOKS, retryDelay: LOOK_MS })
@@ -129,7 +129,7 @@ function Included({ transaction }: { readonly transaction: TransactionDetail }) 
   )
 }
 
-/** An amount that a person types, of what there is of it. */
+/** Input of an amount, with the available amount. */
 export interface AmountInput {
   readonly text: string
   readonly setText: (text: string) => void
@@ -163,9 +163,9 @@ export function AmountField({
 }: {
   readonly label: string
   readonly input: AmountInput
-  /** acoin, shown beside it */
+  /** acoin, shown next to it */
   readonly available?: string
-  /** with a button for all of it; not where the fee comes from it, too */
+  /** with a button for the whole amount; not where the fee is paid from it, too */
   readonly hasAll?: boolean
 }) {
   const id = useId()

@@ -96,7 +96,7 @@ function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resum
   })
   const connecting = useMutation({ mutationFn: (choice: Choice) => connect(choice, chain) })
   const adding = useMutation({ mutationFn: (choice: Choice) => addChain(choice, chain) })
-  /** What is said of one attempt makes place for the next one. */
+  /** Removes the message of the last attempt before the next one. */
   const start = (attempt: typeof connecting | typeof adding, choice: Choice): void => {
     connecting.reset()
     adding.reset()
@@ -144,7 +144,7 @@ function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resum
   )
 }
 
-/** What went wrong, in one line. */
+/** The problem, in one line. */
 export function Problem({ error }: { readonly error: unknown }) {
   return error === null || error === undefined ? null : (
     <p className="bad" role="alert">

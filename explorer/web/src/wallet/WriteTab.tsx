@@ -71,7 +71,7 @@ function WriteForm({
   )
 }
 
-/** What viem refuses of values that have the right form: a number that is too large, a wrong checksum. */
+/** viem's errors for values in the right form: a number that is too large, a wrong checksum. */
 function encode(
   item: AbiFunction,
   args: readonly unknown[] | undefined,

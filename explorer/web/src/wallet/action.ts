@@ -1,6 +1,6 @@
 import type { VoteOption } from '../format.ts'
 
-/** What a person does with a wallet of either kind. Amounts are acoin; accounts 0x…, validators coinvaloper1…. */
+/** Actions with a wallet of either kind. Amounts are acoin; accounts 0x…, validators coinvaloper1…. */
 export type Action =
   | { readonly kind: 'send'; readonly to: Account; readonly amount: bigint }
   | { readonly kind: 'call'; readonly to: Account; readonly data: `0x${string}`; readonly amount: bigint }
@@ -60,14 +60,14 @@ export function spentBy(action: Action): bigint {
   }
 }
 
-/** What an action takes to be done. */
+/** Functions that an action needs. */
 export interface Cost {
   readonly gas: bigint
   /** acoin, about: an Ethereum wallet sets the price itself */
   readonly fee: bigint
 }
 
-/** A wallet that a person has connected, for one account of it. */
+/** A connected wallet, with one of its accounts. */
 export interface Wallet {
   /** as the person knows it */
   readonly name: string

@@ -10,7 +10,7 @@ const DECIMALS = 18
 const COIN_TYPE = 60
 const PREFIX = 'coin'
 
-/** What wallets need to know. */
+/** Settings that wallets need. */
 export interface WalletChain {
   /** of the native layer, such as `coin_76287-1` */
   readonly id: string
@@ -40,14 +40,14 @@ export function walletChain(status: Status, origin: string): WalletChain | undef
   }
 }
 
-/** For Ethereum wallets: of it `wallet_addEthereumChain` (EIP-3085) is made. */
+/** For Ethereum wallets: `wallet_addEthereumChain` (EIP-3085) is built from it. */
 export function ethereumChain({ evmId, name, symbol, rpcUrl, explorerUrl }: WalletChain): Chain {
   return {
     id: evmId,
     name,
     nativeCurrency: { name: symbol, symbol, decimals: DECIMALS },
     rpcUrls: { default: { http: [rpcUrl] } },
-    // MetaMask refuses the whole chain for an explorer without TLS, but for one on this machine.
+    // MetaMask refuses the whole chain for an explorer without TLS, except one on this machine.
     ...(isSecure(explorerUrl) && { blockExplorers: { default: { name: `${name} explorer`, url: explorerUrl } } }),
   }
 }
@@ -57,7 +57,7 @@ function isSecure(url: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname === '127.0.0.1'
 }
 
-/** What `experimentalSuggestChain` of Keplr takes. docs/wallets.md says what the features are for. */
+/** Parameters of Keplr's `experimentalSuggestChain`. docs/wallets.md says what the features are for. */
 export interface KeplrChainInfo {
   readonly chainId: string
   readonly chainName: string

@@ -3,8 +3,8 @@ import { type Action, OPTION_NUMBERS } from './action.ts'
 import { DENOM } from './chain.ts'
 
 /*
- * What an Ethereum wallet sends: plain transfers, and calls of the precompiles (contracts/*.sol). Their ABIs are here once more, beside
- * ../abi/precompiles.json, since only these have types that the compiler checks arguments by.
+ * Transactions of an Ethereum wallet: plain transfers, and calls of the precompiles (contracts/*.sol). Their ABIs are repeated here, next to
+ * ../abi/precompiles.json, because only these have types with which the compiler checks arguments.
  */
 
 export const STAKING = '0x0000000000000000000000000000000000000800'

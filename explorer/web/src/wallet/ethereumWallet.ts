@@ -29,7 +29,7 @@ export interface FoundWallet {
 }
 
 export interface EthereumWallets {
-  /** Those that have announced themselves until now. */
+  /** Wallets that have announced themselves until now. */
   find(): readonly FoundWallet[]
   /** @param isQuiet without asking its owner: nothing happens where the wallet has not agreed before */
   connect(id: string, isQuiet: boolean): Promise<void>

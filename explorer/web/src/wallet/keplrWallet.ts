@@ -10,7 +10,7 @@ import { type TypedData, typedDataOf } from './typedData.ts'
 
 /* Keplr, and wallets with its interface. They sign; CosmJS asks the public RPC address for what it needs and sends there. */
 
-/** What is used of `window.keplr`. */
+/** The used part of `window.keplr`. */
 export interface Keplr {
   experimentalSuggestChain(info: KeplrChainInfo): Promise<void>
   enable(chainId: string): Promise<void>
@@ -155,7 +155,7 @@ async function baseFeeOf(rpcUrl: string): Promise<bigint> {
 
 /**
  * A proposal with messages, which may be of types that CosmJS does not know: the node encodes it. The wallet shows what it signs.
- * @throws Error when the node does not know a type or a field, or gives something else than it was asked for
+ * @throws Error when the node does not know a type or a field, or returns something else than requested
  */
 async function encodedProposal(
   { proposal, deposit }: Action & { readonly kind: 'propose' },

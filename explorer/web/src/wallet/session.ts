@@ -4,7 +4,7 @@ import { keplrChainInfo, type WalletChain } from './chain.ts'
 import type { EthereumWallets, FoundWallet } from './ethereumWallet.ts'
 import type { Keplr } from './keplrWallet.ts'
 
-/* The wallet that is connected, for all pages. The libraries of a kind of wallets are loaded with the first use of that kind. */
+/* The connected wallet, for all pages. The libraries for a kind of wallet are loaded when that kind is first used. */
 
 /** A wallet that can be connected. */
 export interface Choice extends FoundWallet {
@@ -93,7 +93,7 @@ async function connectNative(id: string, name: string, chain: WalletChain): Prom
         // The owner is at the wallet, so the question for the account needs no window, and the chain is not suggested again.
         use(await keplrWallet(keplr, name, chain))
       } catch {
-        // The wallet gives the other account to no page: the account of before is not the owner's choice either.
+        // No page has access to the new account, and the owner no longer chooses the previous account either.
         change(undefined, 'native')
       }
     }

@@ -10,7 +10,7 @@ interface Field {
   readonly type: string
 }
 
-/** What a wallet takes; the document itself is the message. */
+/** A wallet's input; the document itself is the message. */
 export interface TypedData {
   readonly types: Readonly<Record<string, readonly Field[]>>
   readonly domain: Readonly<Record<string, string | number>>

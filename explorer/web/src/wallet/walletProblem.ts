@@ -14,7 +14,7 @@ const TEXTS: Readonly<Record<number, string>> = {
 const TOO_FEW_COINS = /insufficient (funds|balance)|exceeds the balance|smaller than/i
 export const NO_COINS = 'The account has too few coins for the amount and the fee.'
 
-/** What wallets and libraries say, and what that means to a person. */
+/** Messages of wallets and libraries, and their meaning for the reader. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/reject|denied|declin|cancell?ed by (the )?user|user cancel/i, TEXTS[REFUSED]!],
   [TOO_FEW_COINS, NO_COINS],
@@ -54,7 +54,7 @@ function chainOf(error: unknown): readonly ErrorLike[] {
   return found
 }
 
-/** What a wallet, the chain or the way to them has against a transaction, as one line for a person. */
+/** Explains in one line why a wallet, the chain or the connection to them refused a transaction. */
 export function walletProblem(error: unknown): string {
   const errors = chainOf(error)
   // The innermost is the wallet's or the node's own: libraries wrap it, sometimes in another kind.

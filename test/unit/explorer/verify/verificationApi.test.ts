@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CREATION_KINDS } from '../../../../explorer/database/evmTables.ts'
+import { CREATION_KINDS } from '../../../../explorer/contracts/tables.ts'
 import { transactionPosition } from '../../../../explorer/database/position.ts'
 import type { NodeClient } from '../../../../explorer/node/nodeClient.ts'
 import { openCompilers } from '../../../../explorer/verify/compilers.ts'
@@ -99,13 +99,55 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-verify-'))
   databases = await openTestDatabases()
   await databases.database.write(async (writer) => {
-    await writer.insert('ingest', [[1, 'coin_76287-1', CHAIN, 1, 3, 0]])
+    await writer.insert('ingest', [
+      { id: 1, chain_id: 'coin_76287-1', evm_chain_id: CHAIN, first_height: 1, height: 3, opening_height: 0 },
+    ])
     const bytes = new Uint8Array(20)
-    await writer.insert('block', [[1, HASH, HASH, 0, bytes, bytes, 0, 0, bytes, 1, 0, 0]])
+    await writer.insert('block', [
+      {
+        height: 1,
+        hash: HASH,
+        consensus_hash: HASH,
+        time: 0,
+        proposer: bytes,
+        miner: bytes,
+        gas_used: 0,
+        gas_limit: 0,
+        base_fee: bytes,
+        evm_count: 1,
+        native_count: 0,
+        size: 0,
+      },
+    ])
     const detail = JSON.stringify({ input: `0x6001${ARGUMENT}` })
-    await writer.insert('tx', [[POSITION, HASH, 0, 1, bytes, null, bytes, bytes, 0, 0, 0, null, detail]])
+    await writer.insert('tx', [
+      {
+        position: POSITION,
+        hash: HASH,
+        kind: 0,
+        is_ok: 1,
+        sender: bytes,
+        recipient: null,
+        value: bytes,
+        fee: bytes,
+        gas_used: 0,
+        gas_limit: 0,
+        nonce: 0,
+        method: null,
+        detail,
+      },
+    ])
     await writer.insert('contract', [
-      [hexToBytes(ADDRESS), POSITION, 0, bytes, CREATION_KINDS.transaction, null, 0, null],
+      {
+        address: hexToBytes(ADDRESS),
+        position: POSITION,
+        ordinal: 0,
+        creator: bytes,
+        kind: CREATION_KINDS.transaction,
+        destroyed: null,
+        is_deleted: 0,
+        label: null,
+      },
     ])
   })
   await start()
