@@ -3,9 +3,10 @@ import type { ChainReader } from '../../chain/store/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import type { Engine } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
-import type { BlockRules } from '../../execution/blockExecution.ts'
+import type { SystemCallContext } from '../../evm/systemCalls.ts'
 import type { BlockHooks } from '../../execution/blockHooks.ts'
 import type { TxPort } from '../../mempool/types.ts'
+import type { Journal } from '../../state/journal.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { KeptLogs } from '../eth/keptLogs.ts'
 import type { CallScope } from './callScope.ts'
@@ -106,15 +107,23 @@ export interface Retention {
 export interface ExecutionHost {
   readonly engine: Engine
   readonly precompiles: PrecompileTable
-  /** run native modules at begin and end of a block that is executed again */
+  /** what native modules do in a block that is executed again or simulated */
   readonly hooks: BlockHooks
-  /** of simulated blocks; undefined: the chain's own */
-  readonly blockRules?: BlockRules
+  /** undefined on a node: only Ethereum's suite of JSON-RPC simulates blocks of Ethereum */
+  readonly ethereumBlocks?: EthereumBlocks
   /**
    * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
    * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).
    */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
+}
+
+/** What a simulated or built block of Ethereum has, and a block of this chain has not. */
+interface EthereumBlocks {
+  /** gas limit of the block after one with `parent`; on this chain it does not change */
+  gasLimitAfter(parent: bigint): bigint
+  /** after the last transaction: the system calls for requests (EIP-7685) */
+  end(context: SystemCallContext & { readonly world: Journal }): Promise<void>
 }
 
 export interface SyncStatus {
