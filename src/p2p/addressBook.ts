@@ -7,14 +7,16 @@ import { writeFileDurably } from '../storage/writeFileDurably.ts'
 import { isPlausible, isRoutable, type KnownPeer, parsePeerAddress, reachOf } from './peerAddress.ts'
 
 /*
- * Sizes. The tables have the buckets of CometBFT (p2p/pex/params.go), with 16 places each in place of 64: 4,096 addresses that others have
- * named and 1,024 that this node has reached. A network of 50 validators with their sentries and some thousand full nodes has room, the
- * file stays below 1.5 MB, and a search of the whole book below a few milliseconds.
+ * Sizes. The tables have CometBFT's buckets (p2p/pex/params.go), with 16 places each instead of 64:
+ * 4,096 addresses that others have named and 1,024 that this node has reached. That is enough for a
+ * network of 50 validators with their sentries and some thousand full nodes. The file stays below
+ * 1.5 MB, and a search of the whole book takes a few milliseconds at most.
  *
- * Shares. What one source names, and all others in its network group (/16, IPv6 /48), goes to 16 of 256 new buckets: it fills a sixteenth
- * of the table at most, however much it says. What it names of one group of addresses goes to one bucket: 16 places. Addresses of one
- * group that were reached go to 4 of 64 tried buckets, a sixteenth too. So whoever wants the book for himself needs machines in dozens of
- * networks, and even then pushes out nobody who answers.
+ * Shares. The addresses that one source names, together with those of all sources in its network
+ * group (/16, IPv6 /48), go to 16 of 256 new buckets: at most a sixteenth of the table, however many
+ * they are. Those in one group of addresses go to one bucket: 16 places. Reached addresses of one
+ * group go to 4 of 64 tried buckets, a sixteenth too. So an attacker who wants to fill the book needs
+ * machines in dozens of networks, and even then cannot push out a peer that answers.
  */
 const BUCKETS = { new: 256, tried: 64 } as const
 const BUCKET_SIZE = 16
@@ -57,7 +59,7 @@ const fileSchema = z.object({
   key: z.string().regex(/^[0-9a-f]{64}$/),
   peers: z.array(z.unknown()),
 })
-/** That of the book without buckets. */
+/** An entry of the previous format of the file, which had no buckets. */
 const formerEntrySchema = z.object(knownPeer)
 const formerFileSchema = z.object({ version: z.literal(1), peers: z.array(z.unknown()) })
 
@@ -93,12 +95,15 @@ interface AddressBookOptions {
 }
 
 /**
- * Addresses of peers, one per node, stored in a file: Bitcoin's design (addrman.h) as CometBFT has it (p2p/pex/addrbook.go). An address
- * that others name is `new`; one at which this node has reached the peer is `tried`. Each has one place, which follows from a secret key,
- * the address, its network group and, for a new one, the group of its source: nobody can foresee which addresses share a bucket.
+ * Addresses of peers, one per node, stored in a file: Bitcoin's design (addrman.h) as CometBFT has it
+ * (p2p/pex/addrbook.go). An address that others name is `new`; one at which this node has reached the
+ * peer is `tried`. Each has one place, which follows from a secret key, the address, its network
+ * group and, for a new one, the group of its source. Without the key, it cannot be foreseen which
+ * addresses share a bucket.
  *
- * A new address takes a place that is free, or that of one that does not work. A tried one that finds its place taken waits until the
- * present holder was tested ({@link toTest}): a holder that answers stays.
+ * A new address takes a free place, or that of an address that does not work. When the place of a
+ * tried address is taken, it waits until the current holder has been tested ({@link toTest}): a
+ * holder that answers stays.
  */
 export class AddressBook {
   readonly #options: AddressBookOptions
@@ -107,7 +112,7 @@ export class AddressBook {
   readonly #entries = new Map<string, Entry>()
   /** IDs by place */
   readonly #places: Readonly<Record<Table, Map<number, string>>> = { new: new Map(), tried: new Map() }
-  /** who waits for the place of a tried entry, by the ID of that */
+  /** the entries that wait for a tried entry's place, by the tried entry's ID */
   readonly #contests = new Map<string, Entry>()
   #isChanged = false
 
@@ -350,10 +355,11 @@ export class AddressBook {
 const hostOf = (peer: KnownPeer): string => parsePeerAddress(peer.address)!.host
 
 /**
- * Whom an address counts for: its /16 or IPv6 /48; a host name for the last two labels, since whoever has a domain has any number of names
- * below it. Machines of the own network count for themselves, on loopback nodes do: who is there may have few neighbours or all, and
- * nobody from outside can name them.
- * @param host an IP address at which it was reached, in place of a name
+ * Returns the group that an address counts for: its /16 or IPv6 /48. A host name counts for its last
+ * two labels, since the owner of a domain has any number of names below it. Each machine in the node's
+ * own network counts for itself, and on loopback each node: a node there may have few neighbours or
+ * all, and peers from outside cannot name them.
+ * @param host an IP address at which the peer was reached, instead of a name
  */
 function groupOf(address: string, host: string = parsePeerAddress(address)!.host): string {
   return reachOf(host) === 'loopback' ? address : sourceGroupOf(host)
@@ -390,7 +396,7 @@ function readFile(path: string, nowMs: number): BookFile | undefined {
   const { data: former } = formerFileSchema.safeParse(json)
   if (former === undefined) return undefined
   const peers = former.peers.slice(0, BOOK_ENTRIES).flatMap((entry) => formerEntrySchema.safeParse(entry).data ?? [])
-  // Who named an address was not kept: each counts as its own source.
+  // The previous format does not have the sources of addresses: each counts as its own source.
   const entries = peers.map((peer): Entry => {
     const group = groupOf(peer.address)
     return { ...peer, table: peer.reachedMs > 0 ? 'tried' : 'new', group, source: group, learnedMs: nowMs }

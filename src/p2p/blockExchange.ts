@@ -71,7 +71,7 @@ async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond
 
 /**
  * Requests blocks from a peer. The answer is complete, but its blocks are not decoded or verified.
- * @throws Error when it does not answer in time or gives a wrong answer
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchBlocks(
   context: { readonly metrics: NetworkMetrics },

@@ -185,7 +185,7 @@ export class ConnectionMeter {
 export class ConnectionMeters {
   readonly #options: MetersOptions
   readonly #shared: Budgets
-  /** by the connection's socket, and by what the handshake has made of it */
+  /** by the connection's socket, and by the stream that the handshake returns for it */
   readonly #meters = new WeakMap<MessageStream, ConnectionMeter>()
 
   constructor(options: MetersOptions) {

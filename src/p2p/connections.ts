@@ -68,7 +68,7 @@ interface ConnectionsOptions {
   readonly onLeft: (session: Session) => void
   /** whether a session is a persistent peer's or a validator's */
   readonly isReserved: (session: Session) => boolean
-  /** called with a bug of this software that handling a peer has brought to light: the node does not go on with it */
+  /** called with a bug of this software that was found while handling a peer: the node must stop */
   readonly onDefect: (error: Error) => void
   /** called with the peers that a node names when it has no slot for this one */
   readonly onPeersNamed: (peers: readonly KnownPeer[], source: string) => void
@@ -99,7 +99,8 @@ export class DialError extends Error {
  *
  * The handshake:
  *
- * 1. The dialled node gives the connection a place, if it has one for its address ({@link HandshakePlaces}), for `LIMITS.helloMs` at most.
+ * 1. The dialled node assigns the connection a place for `LIMITS.helloMs` at most, if it has one for
+ *    its address ({@link HandshakePlaces}).
  *    libp2p proves the node key of each side; the connection gater refuses banned peers. The dialling node checks that the node has the
  *    expected ID.
  * 2. The dialling node sends its hello. Until it has arrived, the dialled node accepts only few bytes.
@@ -187,7 +188,7 @@ export class Connections {
   async sessionOf(connection: Connection): Promise<Session | undefined> {
     const session = this.#find(connection)
     if (session !== undefined || connection.status !== 'open') return session
-    // A stream may be here a moment before libp2p tells of its connection.
+    // A stream may arrive a moment before libp2p reports its connection.
     return this.#handshakeOf(connection).promise
   }
 
@@ -434,7 +435,7 @@ export class Connections {
     }
   }
 
-  /** When two nodes dial each other, one of the connections is kept: the node that dials it waits here for the end of its dial. */
+  /** When two nodes dial each other, one connection stays: the node that dials it waits here for the end of its dial. */
   async #waitForOwnDial(id: string): Promise<void> {
     const dial = this.#dialling.get(id)
     if (dial === undefined || this.#options.id > id) return

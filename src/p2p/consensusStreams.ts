@@ -10,7 +10,7 @@ import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
 import type { Session } from './session.ts'
 
 /**
- * Messages of these heights around the present one are normal: late precommits of the previous height, early votes of the next ones.
+ * Messages of these heights around the current one are normal: late precommits of the previous height, early votes of the next ones.
  */
 const NEARBY = { below: 1, above: 3 } as const
 

@@ -31,9 +31,11 @@ interface Owner {
 }
 
 /**
- * Divides a rate of work among owners, such as the networks of peers, so that none can take it from others: start-time fair queueing.
- * Work starts at once while the rate allows it. Otherwise it waits, and the owner that has had the least since others began to wait
- * is next. Work of one owner starts in the order in which it came. Large work starts when its owner has paid all of it, a part in each turn.
+ * Divides a rate of work among owners, such as the networks of peers, so that no owner can take the
+ * share of another: start-time fair queueing. Work starts at once while the rate allows it. Otherwise
+ * it waits, and the owner that has had the least since others began to wait is next. Work of one owner
+ * starts in the order in which it arrived. The owner of a large piece of work pays a part in each turn;
+ * the piece starts when it is paid in full.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions

@@ -33,7 +33,7 @@ interface GossipOptions {
 
 /** Age at which a session without a gossip stream gets one. */
 const REPAIR_MS = 3_000
-/** Transactions that nobody could be told of for longer are not sent any more: the pool repeats what still waits for a block. */
+/** A transaction that could not be sent to any peer for longer is dropped: the pool repeats those that still wait for a block. */
 const HELD_MS = 15_000
 
 interface HeldMessage {

@@ -16,7 +16,7 @@ const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
 /** More unread bytes than this pause a stream until they are read. */
 const MAX_HELD = LIMITS.batchBytes
-/** More bytes of a length than that are no length of a frame that is taken. */
+/** Longest length prefix, in bytes, of a frame that is accepted. */
 const MAX_PREFIX = 4
 
 /**
@@ -66,11 +66,12 @@ export interface GossipGuard {
 }
 
 /**
- * Stands between gossipsub and libp2p's registrar, of which gossipsub gets its streams and learns of peers. Gossipsub's own interface
- * has no place where a peer's frames could be counted before they are handled (its validators see messages only, and each of them
- * once), and none to open a stream again.
+ * Stands between gossipsub and libp2p's registrar, from which gossipsub gets its streams and learns of
+ * peers. Gossipsub's own interface has no place where a peer's frames could be counted before they are
+ * handled (its validators see messages only, and each message once), and no way to open a stream again.
  *
- * (libp2p's `use`, which is meant for this, keeps the handler of every stream and calls all of them for the next one.)
+ * (libp2p's `use`, which is meant for this, retains the handler of every stream and calls all of them
+ * for the next one.)
  */
 export class GossipStreams {
   /** undefined: everything passes */
@@ -108,7 +109,7 @@ export class GossipStreams {
     }
   }
 
-  /** Tells gossipsub again that this peer is connected, so that it opens a stream if it has none. */
+  /** Tells gossipsub again that this peer is connected, so that it opens a stream if it does not have one. */
   async reconnect(connection: Connection): Promise<void> {
     for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, this.#forOpening(connection))
   }
@@ -206,7 +207,7 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
   let isHeld = false
   const deliver = ({ bytes, content }: RpcFrame): void => {
     dispatch(new StreamMessageEvent(bytes))
-    // One frame with messages in a turn: then it is known what gossipsub makes of it, and votes that have come meanwhile go first.
+    // One frame with messages per turn: gossipsub's verdict is then known, and votes that have arrived meanwhile go first.
     if (content === undefined || (content.messages.length === 0 && content.bytes <= SMALL_FRAME)) return
     isHeld = true
     setImmediate(() => {
@@ -267,13 +268,13 @@ interface RpcFrame {
   readonly content: GossipFrame | undefined
 }
 
-/** The place of a frame: bytes of its length, and all of it. */
+/** The extent of a frame: the bytes of its length prefix, and of the whole frame. */
 interface Extent {
   readonly prefix: number
   readonly size: number
 }
 
-/** A frame of which the first `length` bytes have come. */
+/** A frame whose first `length` bytes have arrived. */
 interface PartialFrame {
   readonly extent: Extent
   readonly bytes: Uint8Array
@@ -281,14 +282,14 @@ interface PartialFrame {
 }
 
 /**
- * Cuts the bytes of a stream into gossipsub's frames, of which one that is not complete takes the memory of one. A frame that is too
- * long is left to gossipsub, which ends the stream.
+ * Cuts the bytes of a stream into gossipsub's frames. An incomplete frame takes the memory of a whole
+ * one. A frame that is too long is left to gossipsub, which ends the stream.
  */
 class RpcFrames {
   readonly #maxBytes: number
   /** bytes that are not read yet */
   #chunk: Uint8Array = EMPTY_BYTES
-  /** a frame of which not all has come */
+  /** a frame that has not arrived completely */
   #partial: PartialFrame | undefined
   #isTooLong = false
 

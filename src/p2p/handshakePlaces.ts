@@ -84,7 +84,7 @@ export class HandshakePlaces {
   }
 
   /**
-   * Gives a new inbound connection a place.
+   * Assigns a new inbound connection a place.
    * @param close closes the connection when its time is over
    * @returns to be called when the connection is closed; undefined: it has no place and must be closed now
    */

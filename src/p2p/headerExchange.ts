@@ -92,8 +92,8 @@ export function headerHandler(
 }
 
 /**
- * Requests older blocks from a peer. The answer is complete, but nothing of it is decoded or verified.
- * @throws Error when it does not answer in time or gives a wrong answer
+ * Requests older blocks from a peer. The answer is complete, but not decoded or verified.
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchOlderBlocks(
   context: { readonly metrics: NetworkMetrics },

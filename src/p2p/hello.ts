@@ -6,7 +6,7 @@ import { readFrame } from './frames.ts'
 import { LIMITS } from './limits.ts'
 import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 
-/** What a node announces about itself on a new connection. The order of the handshake is in `connections.ts`. */
+/** A node's announcement about itself on a new connection. `connections.ts` has the order of the handshake. */
 export interface Hello {
   readonly protocolVersion: number
   readonly genesisHash: Uint8Array
@@ -70,7 +70,7 @@ export function decodeHandshakeMessage(bytes: Uint8Array): HandshakeMessage {
 
 /**
  * Compares the values that two nodes must have in common to be peers.
- * @returns the difference, for the operator's log; undefined when there is none
+ * @returns the difference, for the operator's log; undefined when they agree
  */
 export function differenceOf(own: Hello, other: Hello): string | undefined {
   if (own.protocolVersion !== other.protocolVersion) {

@@ -5,9 +5,10 @@ import { budgetKeyOf, readNetworkAddress } from '../primitives/networkAddress.ts
 const ADDRESSES_PER_PEER = 2
 
 /**
- * The addresses from which the node expects peers that it needs, so that a flood of connections from elsewhere does not keep them out:
- * those of configured peers, and those from which validators have connected. An address is all that is known of a connection before its
- * handshake. Addresses are kept by peer, a few for each: nobody can fill the list.
+ * The addresses from which the node expects peers that it needs: those of configured peers, and those
+ * from which validators have connected. A flood of connections from elsewhere does not keep these peers
+ * out. Before its handshake, the address is all that is known of a connection. The list has a few
+ * addresses for each peer, so no peer can fill it.
  */
 export class KnownAddresses {
   /** by peer, newest last; see `budgetKeyOf` */

@@ -10,8 +10,9 @@ import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
 
 /**
- * The encoded light block (tendermint.types.LightBlock) of a height, or of the nearest one above it that this node has: a node that drops
- * old blocks keeps only some. Height 0 asks for the newest. undefined: there is none.
+ * Returns the encoded light block (tendermint.types.LightBlock) of a height, or of the nearest one
+ * above it that this node has: a node that drops old blocks retains only some. Height 0 asks for the
+ * newest. Returns undefined if there is no such block.
  */
 export type LightBlockReader = (height: number) => Uint8Array | undefined
 
@@ -47,8 +48,8 @@ export function lightHandler(read: LightBlockReader, time: ReadingTime): Request
 }
 
 /**
- * The encoded light block of a peer, see {@link LightBlockReader}. It is not decoded or verified.
- * @throws Error when the peer does not answer in time or gives a wrong answer
+ * Requests an encoded light block from a peer, see {@link LightBlockReader}. It is not decoded or verified.
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchLightBlock(
   context: { readonly metrics: NetworkMetrics },

@@ -45,7 +45,7 @@ export const LIMITS = {
   leastPart: 16 * KIB,
   /** milliseconds that a peer has to wait because of its budgets; a peer that is always above them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
-  /** votes, proposals and parts of heights other than the present one; more are dropped */
+  /** votes, proposals and parts of heights other than the current one; more are dropped */
   offHeightMessages: { perSecond: 50, burst: 200 },
   /** messages of a peer that the main thread has not handled yet; more have to wait */
   unhandled: 256,
@@ -66,7 +66,7 @@ export const LIMITS = {
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },
-  /** pings and answers to pings, of which there are two in `keepAliveMs`; a peer that sends more is disconnected */
+  /** pings and answers to pings; an honest peer sends two in `keepAliveMs`, one that sends more than this is disconnected */
   pings: { perSecond: 1, burst: 10 },
   /** times that a peer asks who this node is, once for a connection; a peer that asks more is disconnected */
   identifies: { perSecond: 0.1, burst: 4 },
@@ -106,8 +106,9 @@ export const LIMITS = {
 } as const
 
 /**
- * Work of the network thread for what arrives on connections, whatever its content: one unit is about 10 µs. It bounds frames, of which
- * 12 bytes are enough. A connection without a hello is closed above `beforeHello`.
+ * Work of the network thread for what arrives on connections, whatever its content: one unit is about
+ * 10 µs. It bounds frames, which can be as short as 12 bytes. A connection without a hello is closed
+ * above `beforeHello`.
  */
 export const WORK = {
   /** an encrypted message, without content too */
@@ -175,10 +176,12 @@ export const REQUEST_LIMITS = {
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
 /**
- * Work for gossip, in units of about 0.1 ms of the network thread: of all peers with a reserved slot and of all others together, and what
- * a frame and its new messages cost, or those that it asks for. A message costs so much because it is relayed to some eight
- * neighbours. `refused` counts transactions that the pool refused, one more for each KiB of them; each of the two kinds of peers has it.
- * While more than `checked` transactions of one peer or network are being checked, no more of it are read. See `GossipWork`.
+ * Work for gossip, in units of about 0.1 ms of the network thread: the rates for all peers with a
+ * reserved slot (`reserved`) and for all others together (`strangers`), and the cost of a frame, of its
+ * new messages and of the messages that it asks for. A message costs so much because it is relayed to
+ * some eight neighbours. `refused` counts transactions that the pool refused, plus one for each KiB of
+ * them; each of the two kinds of peers has this rate. While more than `checked` transactions of one peer
+ * or network are being checked, no more of its transactions are read. See `GossipWork`.
  */
 export const GOSSIP_WORK = {
   reserved: { perSecond: 3_000, burst: 12_000 },
@@ -208,8 +211,9 @@ export const BLOCK_ANSWERS = {
 export const SERVED_BYTES = { perSecond: 32 * MIB, burst: 64 * MIB } as const
 
 /**
- * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.
- * Shorter reads do not count. A peer that syncs reads 64 blocks in a row for one long read, so it gets some thousand blocks a second.
+ * Milliseconds of the network thread for long reads of blocks and light blocks: for all peers together,
+ * and for one. Shorter reads do not count. A peer that syncs reads 64 blocks in a row for one long read,
+ * so it gets some thousand blocks per second.
  * After `turnMs` of reads of any length, the next one waits for the next turn of the event loop.
  */
 export const READING_TIME = {
@@ -220,8 +224,8 @@ export const READING_TIME = {
 } as const
 
 /**
- * What this node serves of its snapshots: bytes a second in all, and to one address. A request that would have to wait longer than
- * `longestWait` (seconds) is refused. So many addresses are remembered.
+ * Limits of serving snapshots: bytes per second in all, and to one address. A request that would have
+ * to wait longer than `longestWait` (seconds) is refused. At most `addresses` addresses are remembered.
  */
 export const SNAPSHOT_SERVING = {
   total: { perSecond: 16 * MIB, burst: 32 * MIB },
@@ -230,7 +234,7 @@ export const SNAPSHOT_SERVING = {
   addresses: 1_024,
 } as const
 
-/** How many peers the node wants and accepts, in addition to persistent peers and validators of the present set. */
+/** How many peers the node wants and accepts, in addition to persistent peers and validators of the current set. */
 export interface PeerCounts {
   /** the node dials known peers until this many are connected, and a few more if all of them have dialled it */
   readonly wanted: number

@@ -27,7 +27,7 @@ interface MuxerComponents {
 
 /** The protocol with which libp2p asks who a node is. Each answer takes a signature, and a node asks once. */
 const IDENTIFY = '/ipfs/id/1.0.0'
-/** A stream with a smaller window than this sends one frame for every few bytes of it. */
+/** A stream with a smaller window than this sends its bytes in frames of a few bytes each. */
 const SMALL_WINDOW = 4 << 10
 /** Ended streams are looked for when so many are remembered. */
 const REMEMBERED_STREAMS = 128
@@ -214,14 +214,14 @@ class FrameGate {
     if (this.#unread() > LIMITS.unreadBytes) throw new OverBudget('it sends more than is read')
   }
 
-  /** Those that have ended, or that libp2p has passed on, since their last data came. */
+  /** Forgets the streams that have ended, or that libp2p has passed on, since their last data arrived. */
   #forgetStreams(): void {
     const pending = this.streams().filter(({ protocol }) => protocol === '')
     const ids = new Set(pending.map(({ streamId }) => streamId))
     this.#negotiations.prune((id) => ids.has(id))
   }
 
-  /** Bytes that wait on all streams, with what each piece of them takes beside its bytes. */
+  /** Bytes that wait on all streams, plus the overhead of each piece. */
   #unread(): number {
     let unread = this.#negotiations.early
     const waiting = new Set<number>()

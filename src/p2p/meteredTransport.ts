@@ -20,7 +20,7 @@ export function meteredTransport(create: CreateTransport, meters: ConnectionMete
   }
 }
 
-/** libp2p gives each new connection to the upgrader before it reads from it. */
+/** Wraps the upgrader, to which libp2p passes each new connection before it reads from it. */
 function meteredUpgrader(upgrader: Upgrader, meters: ConnectionMeters): Upgrader {
   const metered = Object.create(upgrader) as Upgrader
   metered.upgradeInbound = (raw: MultiaddrConnection, options: Parameters<Upgrader['upgradeInbound']>[1]) => {

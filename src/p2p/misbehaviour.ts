@@ -16,13 +16,16 @@ import { reachOf } from './peerAddress.ts'
  *    pending ones or its hello does not come in time.
  * 4. It is banned (`Connections.ban`): it sent something that no honest node sends: bytes that cannot be decoded, a frame that its
  *    stream may not send, gossip with more fields than its bytes can have, wrong signatures, wrong evidence, an invalid block, a
- *    false height or a false proof of one. The main thread reports what consensus and block sync find through `Network.punish`; evidence, transactions and bytes are banned where they are found.
+ *    false height or a false proof of one. The main thread reports what consensus and block sync find
+ *    through `Network.punish`. The senders of bad evidence, transactions and bytes are banned where
+ *    these are found.
  *
  * Only what a peer has provably done itself has the consequences 3 and 4. The amount of its gossip does not count, nor do
  * transactions that this node refuses: honest nodes relay what others made, and have different pools.
  *
- * All limits are in limits.ts. A peer that the operator has named or a validator of the present set (one session of each) only has to wait when it sends too
- * many messages or parts, and is not disconnected for requests that it does not answer.
+ * All limits are in limits.ts. A peer that the operator has named or a validator of the current set (one
+ * session of each) only has to wait when it sends too many messages or parts, and is not disconnected
+ * for requests that it does not answer.
  */
 
 const MINUTE_MS = 60_000

@@ -185,7 +185,7 @@ export class Network {
   /**
    * Starts to listen and to dial, in this order:
    *
-   * 1. Creates the host without listening, and all parts on top of it.
+   * 1. Creates the host without listening, and all parts that use it.
    * 2. Installs all handlers before a peer can connect: validation of gossip, consensus streams, requests.
    * 3. Listens.
    * 4. Subscribes to gossip, which libp2p allows once the host runs.
@@ -262,7 +262,7 @@ export class Network {
     if (sessions.length > 0) this.#streams.send(sessions, body, priority)
   }
 
-  /** @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
+  /** @throws Error when the peer is gone, does not answer in time or its answer is invalid */
   fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
     return this.#fetch(id, 'blocks', (session) => fetchBlocks(this.#options, session, request))
   }
@@ -277,7 +277,7 @@ export class Network {
     return this.#fetch(id, 'headers', (session) => fetchOlderBlocks(this.#options, session, asked))
   }
 
-  /** Which snapshots a peer has. @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
+  /** Requests a peer's list of snapshots. @throws Error when the peer is gone, does not answer in time or its answer is invalid */
   fetchOffers(id: string): Promise<readonly OfferedSnapshot[]> {
     return this.#fetch(id, 'snapshots', (session) => fetchOffers(this.#options, session))
   }
@@ -312,12 +312,12 @@ export class Network {
     if (!this.#isClosing) await this.#gossip.publish('evidence', bytes)
   }
 
-  /** Consensus addresses of the present validators; see {@link PeerManager.setValidators}. */
+  /** Sets the current validators, by consensus address; see {@link PeerManager.setValidators}. */
   setValidators(addresses: readonly Uint8Array[]): void {
     this.#peers.setValidators(addresses)
   }
 
-  /** What anybody may know of the peers: nothing of private ones. */
+  /** Returns the public facts about the peers, without private ones. */
   netInfo(): NetInfo {
     const nowMs = this.#options.now()
     const { privateIds } = this.#options.policy
@@ -392,7 +392,7 @@ export class Network {
   #hello(instance: Uint8Array, isConfigured: boolean): Hello {
     const { chainId, genesisHash, moniker, version, externalAddress, rpcAddress, validator, policy } = this.#options
     const { exchangesPeers, isSeed } = policy
-    // A node that takes no part in the exchange is in nobody's address book, and a seed is found by its operator's word alone.
+    // A node that takes no part in the exchange is in no address book; operators of other nodes configure a seed by hand.
     const isAnnounced = exchangesPeers && !isSeed
     return {
       protocolVersion: PROTOCOL_VERSION,
@@ -404,7 +404,7 @@ export class Network {
       listenPort: isAnnounced ? this.listenAddress.port : 0,
       rpcAddress: rpcAddress ?? '',
       ...this.#blockRange(),
-      // Behind sentries nobody else learns that this is a validator.
+      // Behind sentries, no other peer learns that this is a validator.
       validator: exchangesPeers || isConfigured ? validator : undefined,
       isVisit: isSeed && !isConfigured,
       instance,

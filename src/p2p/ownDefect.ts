@@ -1,8 +1,8 @@
 import { isOwnCode } from '../primitives/location.ts'
 
-/** What the language throws for mistakes in a program. Errors of our own decoders and of libp2p are of other classes. */
+/** Errors that the language throws for bugs. Errors of our own decoders and of libp2p are of other classes. */
 const PROGRAM_ERRORS: ReadonlySet<unknown> = new Set([TypeError, RangeError, ReferenceError, SyntaxError, URIError])
-/** The file of a frame in a stack; parts of Node.js and functions of the language have none. */
+/** The file of a frame in a stack; frames of Node.js and of the language's functions have no file. */
 const FRAME_FILE = /[ (](?:file:\/\/)?(\/[^()]*):\d+:\d+\)?$/
 
 /**

@@ -71,7 +71,7 @@ export function isPlausible(host: string, source: string): boolean {
   return reach === 'loopback' ? from === 'loopback' : from !== 'public'
 }
 
-/** What of these a peer at `host` may be told: from outside, nothing of the own network. */
+/** Selects the peers that a peer at `host` may be told about: outside this node's own network, no addresses within it. */
 export function tellableTo(host: string, peers: readonly KnownPeer[]): readonly KnownPeer[] {
   return peers.filter(({ address }) => isPlausible(parsePeerAddress(address)!.host, host))
 }

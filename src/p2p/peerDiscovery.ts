@@ -16,11 +16,11 @@ const TEST_MS = 120_000
 const CRAWL_MS = 120_000
 /** Visits of a seed at the same time. */
 const CRAWLS_AT_ONCE = 8
-/** Between two visits at seeds, which grows while they know of nobody new, and after one that has failed. */
+/** Pauses between two visits at seeds, which grow while seeds know no new peers, and after a visit that has failed. */
 const SEED_PAUSE_MS = { first: 10_000, max: 600_000, alone: 60_000, failed: 1_000 } as const
 /** A node without a peer for so long asks seeds, whatever its book holds. */
 const ALONE_MS = 10_000
-/** How long a visit may last, and how long it may go on after an answer. */
+/** How long a visit may last in all, and after an answer. */
 const VISIT_MS = { all: 15_000, answered: 1_000 } as const
 
 interface PeerDiscoveryOptions {
@@ -65,7 +65,7 @@ export class PeerDiscovery {
 
   joined(session: Session): void {
     if (session.isVisit) this.#visitEnds.set(session, this.#options.now() + VISIT_MS.all)
-    // Whoever connects may be anybody: those that this node has chosen are asked.
+    // An inbound peer may be an attacker's: only peers that this node has chosen are asked.
     if (this.#options.policy.exchangesPeers && session.isOutbound) this.#ask(session)
   }
 
@@ -172,7 +172,7 @@ export class PeerDiscovery {
     this.#seedsMs = now() + (isReached ? pauseMs : SEED_PAUSE_MS.failed)
   }
 
-  /** Tried addresses that are never tested would hold their places for ever, and new ones would never become tried. */
+  /** Tests an address: tried ones that are never tested would hold their places forever, and new ones would never become tried. */
   #testAddress(peers: readonly Session[], nowMs: number): void {
     const { book, connections, isDue, wantsPeers } = this.#options
     // Without a peer it is this node that has no connection.

@@ -32,7 +32,7 @@ export function peersHandler(
   }
 }
 
-/** @throws Error when the peer does not answer in time or gives a wrong answer */
+/** @throws Error when the peer does not answer in time or its answer is invalid */
 export async function fetchPeers(
   context: { readonly metrics: NetworkMetrics },
   session: Session,

@@ -34,7 +34,7 @@ const BACK_OFF = {
 } as const
 /** Slots for validators, more than a chain has. */
 const MAX_VALIDATORS = 64
-/** Dials of a validator because somebody says that another one is there, which anybody can say of any address. */
+/** Dials of a validator because a peer says that a validator is at an address; any peer can say so of any address. */
 const HINT_DIALS = { perSecond: 1, burst: MAX_VALIDATORS } as const
 const SAVE_MS = 120_000
 const RESOLVE_MS = 60_000
@@ -121,11 +121,11 @@ export class PeerManager {
     this.#options.book.save()
   }
 
-  /** Consensus addresses of the present validators: they have reserved slots, as persistent peers do, and connect to each other. */
+  /** Sets the current validators, by consensus address: they have reserved slots, as persistent peers do, and connect to each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
     const former = this.#validators
     this.#validators = new Set(addresses.map(bytesKey))
-    // What the address book had is kept: its peers may still come.
+    // Entries that came from the address book stay: their peers may still connect.
     this.#options.known.keepOnly((peer) => !former.has(peer) || this.#validators.has(peer))
     for (const session of this.#sessions()) {
       this.#announce(session)
@@ -153,8 +153,9 @@ export class PeerManager {
   }
 
   /**
-   * Whether the peer has a reserved slot: one that the operator has named, or a validator of the present set. Of a validator only the
-   * oldest session has it: the key can prove any number of nodes, and each reserved slot has a share of this node's work.
+   * Returns whether the peer has a reserved slot: the operator has named it, or it is a validator of
+   * the current set. Only a validator's oldest session has one: the key can prove any number of nodes,
+   * and each reserved slot has a share of this node's work.
    */
   isReserved(session: Session): boolean {
     if (session.isConfigured) return true
@@ -250,7 +251,7 @@ export class PeerManager {
   #rememberAddress({ id, isConfigured, validatorAddress, remote }: Session): void {
     const { known } = this.#options
     if (isConfigured) known.remember(id, remote.host)
-    // By the key, of which there are few: a validator can have any number of nodes with a proof.
+    // By the validator's key, as there are few: a validator can have any number of nodes with a proof.
     if (this.#isValidator(validatorAddress)) known.remember(bytesKey(validatorAddress!), remote.host)
   }
 
@@ -305,7 +306,7 @@ export class PeerManager {
   #missing(): number {
     const { counts } = this.#options
     const outbound = this.#chosen().length
-    // Whoever connects to this node may be anybody: some of its peers it chooses itself, however many others there are.
+    // Inbound peers may all be an attacker's: the node chooses some peers itself, however many inbound ones there are.
     const missing = Math.max(counts.wanted - this.#peers().length, Math.min(CHOSEN_PEERS, counts.wanted) - outbound)
     return Math.min(missing, counts.outbound - outbound)
   }
@@ -319,7 +320,7 @@ export class PeerManager {
     const { book, policy } = this.#options
     if (!policy.exchangesPeers || policy.isSeed) return
     this.#dialValidators(nowMs)
-    // Peers of many networks, as long as there are any: nobody has machines in all of them.
+    // Peers of as many networks as possible: no attacker has machines in all of them.
     const groups = new Set([
       ...this.#chosen().map(({ remote }) => sourceGroupOf(remote.host)),
       ...this.#dialling.values(),
@@ -355,7 +356,7 @@ export class PeerManager {
     return attempt.nextMs <= nowMs
   }
 
-  /** Two nodes that learn of each other should not both dial: the one with the higher ID gives the other one time to dial first. */
+  /** Two nodes that learn of each other should not both dial: the one with the higher ID waits, so that the other one can dial first. */
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
@@ -396,7 +397,7 @@ export class PeerManager {
 
   #reached(peer: KnownPeer, host: string, isVisit: boolean): void {
     const { book, policy } = this.#options
-    // A seed hangs up on everybody: nobody should be told of it, and it is dialled when it is needed.
+    // A seed hangs up on all peers: it is not named to others, and is dialled when it is needed.
     if (!policy.exchangesPeers) return
     if (policy.isSeed || !isVisit) book.reached(peer, host)
     else book.failed(peer.id, true)

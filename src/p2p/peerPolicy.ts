@@ -6,7 +6,7 @@ export interface PersistentPeer {
   readonly address: PeerAddress
 }
 
-/** What the operator has decided about peers. IDs are node IDs. */
+/** The operator's settings about peers. IDs are node IDs. */
 export interface PeerPolicy {
   /** PERSISTENT_PEERS: the node stays connected to them */
   readonly persistent: readonly PersistentPeer[]
@@ -16,11 +16,11 @@ export interface PeerPolicy {
   readonly isSeed: boolean
   /** PEX: whether addresses are asked for, given and learned */
   readonly exchangesPeers: boolean
-  /** PRIVATE_PEER_IDS: nobody is told of them */
+  /** PRIVATE_PEER_IDS: not named to other peers */
   readonly privateIds: ReadonlySet<string>
   /** UNCONDITIONAL_PEER_IDS: let in however many peers there are */
   readonly unconditionalIds: ReadonlySet<string>
-  /** ADDR_BOOK_STRICT: only addresses of the Internet are kept */
+  /** ADDR_BOOK_STRICT: the address book takes only public Internet addresses */
   readonly isBookStrict: boolean
 }
 

@@ -4,7 +4,7 @@ import type { MessageStream } from '@libp2p/interface'
  * Pauses the reading of a stream, so that its other side has to wait.
  *
  * When libp2p resumes a stream, it first delivers the bytes that it has buffered. A pause during this delivery would be undone at its
- * end: the other side would go on sending, and the buffer would overflow. So such a pause is applied after the delivery.
+ * end: the other side would continue to send, and the buffer would overflow. So such a pause is applied after the delivery.
  */
 export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>

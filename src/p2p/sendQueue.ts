@@ -19,8 +19,9 @@ interface SendQueueEvents {
 }
 
 /**
- * The messages that wait for one peer on one stream. Those of one turn of the event loop are sent together. When the peer is slow, the
- * least important messages are dropped, the oldest of them first; of statuses only the newest is kept.
+ * The messages that wait for one peer on one stream. Those of one turn of the event loop are sent
+ * together. When the peer is slow, the least important messages are dropped, the oldest first. A new
+ * status replaces the previous one.
  */
 export class SendQueue {
   readonly #stream: Stream

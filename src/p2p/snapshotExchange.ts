@@ -10,8 +10,8 @@ import type { Session } from './session.ts'
 
 /*
  * State sync between peers. A node that has snapshots offers them (`offers`) and serves their files, manifests and chunks, in pieces
- * (`piece`). Files are named by the sha256 of their bytes, so a node that restores takes the same file from several peers, a piece here
- * and a piece there, and goes on after an interruption where it was.
+ * (`piece`). Files are named by the sha256 of their bytes. So a node that restores fetches pieces of the
+ * same file from several peers, and resumes after an interruption where it was.
  */
 
 /** The most snapshots in an answer; more are ignored. */
@@ -45,7 +45,7 @@ export function snapshotHandler(source: SnapshotSource, now: () => number): Requ
         read.catch(() => undefined),
       )
       const piece = await read
-      // An answer without bytes: there is no such file, or not so many bytes of it.
+      // An answer without bytes: there is no such file, or it is shorter.
       await respond(encodePieceHeader(piece))
       if (piece !== undefined && piece.bytes.length > 0) await respond(piece.bytes)
     },
@@ -53,8 +53,8 @@ export function snapshotHandler(source: SnapshotSource, now: () => number): Requ
 }
 
 /**
- * Which snapshots a peer has.
- * @throws Error when it does not answer in time or gives a wrong answer
+ * Requests a peer's list of snapshots.
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchOffers(
   context: { readonly metrics: NetworkMetrics },
@@ -70,10 +70,10 @@ export async function fetchOffers(
 }
 
 /**
- * A piece of a file from a peer: {@link PIECE_BYTES}, or what is left of the file. That the bytes are right only the hash of the whole
- * file shows.
+ * Requests a piece of a file from a peer: {@link PIECE_BYTES}, or what is left of the file. Only the
+ * hash of the whole file shows whether the bytes are right.
  * @returns undefined when the peer does not have the file
- * @throws Error when it does not answer in time or gives a wrong answer
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchPiece(
   context: { readonly metrics: NetworkMetrics },
@@ -96,7 +96,7 @@ export async function fetchPiece(
   return piece
 }
 
-/** Bytes a second that this node serves of snapshots, in all and to each address (IPv6: to each /64). */
+/** Limits the bytes of snapshots that this node serves per second, in all and to each address (IPv6: to each /64). */
 export class ServingRates {
   readonly #now: () => number
   readonly #total: FairQueue

@@ -27,7 +27,7 @@ export class SocketFrames {
 
   /** @param isInbound whether the other side has opened the connection */
   constructor(isInbound: boolean) {
-    // Noise XX has three messages, of which the side that opens the connection sends the first and the third.
+    // Noise XX has three messages: the side that opens the connection sends the first and the third.
     this.#handshakes = isInbound ? 2 : 1
   }
 

@@ -24,7 +24,7 @@ export interface AdmissionCounts {
   readonly refused: number
   /** those that are malformed, of another chain, or with a wrong signature */
   readonly invalid: readonly HashedTransaction[]
-  /** those among the refused whose check came upon an unforeseen error: the peer is not to blame, and they are not relayed */
+  /** the refused transactions whose check failed with an unexpected error: the peer is not to blame, and they are not relayed */
   readonly unknown: readonly HashedTransaction[]
 }
 
@@ -54,7 +54,7 @@ interface TransactionGossipOptions {
  * 2. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
  * 3. It contains new transactions, or it is a repetition, which peers that connected later may need.
  * 4. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
- *    banned. A refused one is no fault: honest nodes have different pools, which an attacker can fill with conflicting transactions.
+ *    banned. A refused one is not the peer's fault: honest nodes have different pools, which an attacker can fill with conflicting transactions.
  * 5. It is relayed when the pool accepted at least as many of them as it refused, and all others are known to be valid, from this batch
  *    or from another one that is being validated. So few accepted transactions carry no mass of refused ones through the network.
  */
@@ -63,7 +63,7 @@ export class TransactionGossip {
   /** valid transactions, in the pool or refused by it */
   readonly #seen: SeenHashes
   readonly #invalid: SeenHashes
-  /** transactions that are being validated, each with a promise for the end of that */
+  /** transactions that are being validated, each with a promise that resolves at the end of its validation */
   readonly #validating = new Map<string, Promise<void>>()
   readonly #repeated: TokenBucket
   #queuedBytes = 0

@@ -22,9 +22,11 @@ import {
   lastOfSegment,
   type NamedSegment,
   readFromSegment,
+  readMovedRecord,
   segmentEntry,
   segmentPath,
   storedBlock,
+  writeMovedRecord,
   writeSegment,
 } from './segments.ts'
 import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, writeTerms } from './segmentTerms.ts'
@@ -68,8 +70,7 @@ export function firstSegmentDue({ settledBlocks }: MoveRules): number {
 
 /** Lowest height from which on every block is in LevelDB. */
 export function readMoved(db: KeyReader): number {
-  const moved = db.get(MOVED_KEY)
-  return moved === undefined ? readBase(db) : readHeight(moved, 0)
+  return readMovedRecord(db) ?? readBase(db)
 }
 
 /**
@@ -88,10 +89,9 @@ export function writeFilled(batch: WriteBatch, db: KeyReader): void {
   const base = readBase(db)
   // Otherwise it may also fall with this batch, by blocks that are moved.
   const isOld = filled === undefined || readHeight(filled, 0) < base
-  if (isOld && db.get(MOVED_KEY) !== undefined) batch.put(FILLED_KEY, heightBytes(base))
+  if (isOld && readMovedRecord(db) !== undefined) batch.put(FILLED_KEY, heightBytes(base))
 }
 
-const MOVED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('moved'))
 const FILLED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('filled'))
 
 /** Height of the first block that no listed segment has. Blocks from there on can be undone. */
@@ -152,7 +152,7 @@ function nextOlder(db: DatabaseReader, { dropsBodies, expectsOlder }: MoveRules)
 }
 
 function hasSegments(db: KeyReader): boolean {
-  return db.get(MOVED_KEY) !== undefined
+  return readMovedRecord(db) !== undefined
 }
 
 /**
@@ -220,7 +220,7 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
   batch.put(...segmentEntry(segment))
   if (hasTermsFile(db.location, segment)) batch.put(...termsEntry(readTermsFile(db.location, segment)))
   if (hasSegments(db)) return
-  batch.put(MOVED_KEY, heightBytes(segment.first))
+  writeMovedRecord(batch, segment.first)
   batch.put(FILLED_KEY, heightBytes(segment.first))
 }
 
@@ -230,7 +230,7 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
  */
 export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: ListedSegment): void {
   batch.put(...segmentEntry(segment))
-  if (!hasSegments(db)) batch.put(MOVED_KEY, heightBytes(readBase(db)))
+  if (!hasSegments(db)) writeMovedRecord(batch, readBase(db))
   batch.put(FILLED_KEY, heightBytes(segment.first))
 }
 
@@ -265,7 +265,7 @@ export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: nu
     for (; height <= newer.last && !isSpent() && isHashed(height); height++) {
       decoded += moveBlock(db, reader, batch, { height, hasTerms })
     }
-    if (height > moved) batch.put(MOVED_KEY, heightBytes(height))
+    if (height > moved) writeMovedRecord(batch, height)
   }
   if (older !== undefined && !isSpent()) {
     const hasTerms = findTerms(db, filled - 1) !== undefined

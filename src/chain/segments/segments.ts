@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../../primitives/rlp.ts'
-import { Column, columnKey, heightBytes } from '../../storage/columns.ts'
+import type { WriteBatch } from '../../storage/batch.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../../storage/columns.ts'
 import { damagedFile, damagedIn } from '../../storage/damage.ts'
 import { DatabaseError, type DatabaseReader, type KeyReader } from '../../storage/database.ts'
 import {
@@ -111,6 +112,18 @@ export function findSegment(db: KeyReader, height: number): ListedSegment | unde
   const bytes = db.get(segmentKey(height))
   const segment = bytes && decodeSegmentEntry(bytes)
   return segment !== undefined && height >= segment.first && height <= segment.last ? segment : undefined
+}
+
+const MOVED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('moved'))
+
+/** Lowest height from which on every block is in LevelDB; undefined where no block was moved to a segment. */
+export function readMovedRecord(db: KeyReader): number | undefined {
+  const moved = db.get(MOVED_KEY)
+  return moved && readHeight(moved, 0)
+}
+
+export function writeMovedRecord(batch: WriteBatch, height: number): void {
+  batch.put(MOVED_KEY, heightBytes(height))
 }
 
 /** All listed segments, oldest first. */
@@ -254,32 +267,25 @@ export class BlockUnavailable extends Error {
 
 /**
  * A block from its segment; undefined when no segment has it.
- * @param beforeDecoding called when the block is not in the cache; what it throws is thrown
+ * @param onDecode called before a frame is decoded, where the block is not in the cache
  * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
  */
 export function readFromSegment(
   db: SegmentDatabase,
   cache: SegmentCache,
   height: number,
-  beforeDecoding?: (height: number) => void,
+  onDecode?: () => void,
 ): StoredBlock | undefined {
-  return fromSegment(db, cache, height, beforeDecoding, (index) => readFromIndex(index, cache, height, beforeDecoding))
+  return fromSegment(db, cache, height, (index) => readFromIndex(index, cache, height, onDecode))
 }
 
 /**
  * header.time of a block in its segment, in milliseconds; undefined when no segment has it. For far less work than the block.
- * @param beforeDecoding see {@link readFromSegment}
- * @throws what that throws
+ * @throws what {@link readFromSegment} throws
  */
-export function readTimeFromSegment(
-  db: SegmentDatabase,
-  cache: SegmentCache,
-  height: number,
-  beforeDecoding?: (height: number) => void,
-): number | undefined {
-  return fromSegment(db, cache, height, beforeDecoding, (index) => {
+export function readTimeFromSegment(db: SegmentDatabase, cache: SegmentCache, height: number): number | undefined {
+  return fromSegment(db, cache, height, (index) => {
     const frame = requireFrame(index, height)
-    beforeDecoding?.(height)
     const bytes = readFrame(index, frame)
     const times = wholeFrame(index, frame, () => decodeFrameTimes(bytes, frame.count, index.dictionary))
     return times[height - frame.first]
@@ -292,17 +298,13 @@ function fromSegment<T>(
   db: SegmentDatabase,
   cache: SegmentCache,
   height: number,
-  beforeDecoding: ((height: number) => void) | undefined,
   read: (index: SegmentIndex) => T,
 ): T | undefined {
   const segment = findSegment(db, height)
   if (segment === undefined) return undefined
   const path = segmentPath(db.location, segment)
   try {
-    const index = remember(cache.indexes, CACHED_INDEXES, path, () => {
-      beforeDecoding?.(height)
-      return readSegmentIndex(path)
-    })
+    const index = remember(cache.indexes, CACHED_INDEXES, path, () => readSegmentIndex(path))
     checkListed(index, segment)
     return read(index)
   } catch (error) {
@@ -320,12 +322,12 @@ export function readFromIndex(
   index: SegmentIndex,
   { frames, mostFrames }: SegmentCache,
   height: number,
-  beforeDecoding?: (height: number) => void,
+  onDecode?: () => void,
 ): StoredBlock {
   const frame = requireFrame(index, height)
   const { first, count } = frame
   const blocks = remember(frames, mostFrames, `${index.path} ${first}`, () => {
-    beforeDecoding?.(height)
+    onDecode?.()
     const bytes = readFrame(index, frame)
     return wholeFrame(index, frame, () => decodeFrame(bytes, first, count, index.dictionary))
   })

@@ -27,7 +27,13 @@ import { nextKeptHeight, readKeptLightBlock } from '../retention/keptLightBlocks
 import type { StoredBlock } from '../segments/blockFrame.ts'
 import type { Hashed } from '../segments/hashFile.ts'
 import { findHashHeights } from '../segments/hashFiles.ts'
-import { createSegmentCache, readFromSegment, readTimeFromSegment, type SegmentCache } from '../segments/segments.ts'
+import {
+  createSegmentCache,
+  readFromSegment,
+  readMovedRecord,
+  readTimeFromSegment,
+  type SegmentCache,
+} from '../segments/segments.ts'
 import { countExecuted, decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
 import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
@@ -47,9 +53,15 @@ export interface ChainReader {
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
   hash(height: number): Hash | undefined
+  /** blocks below it may be in a segment alone: to read one, 64 blocks are decoded, which takes milliseconds */
+  readonly packedBelow: number
   heightOf(hash: Hash): number | undefined
+  /** heights that `heightOf` may return, without reading a block */
+  heightsOf(hash: Hash): readonly number[]
   /** height of the block whose consensus header has this hash */
   heightOfConsensusHash(hash: Uint8Array): number | undefined
+  /** heights that `heightOfConsensusHash` may return, without reading a block */
+  heightsOfConsensusHash(hash: Uint8Array): readonly number[]
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
   /** how many `transactions` gives, for much less time */
@@ -60,6 +72,8 @@ export interface ChainReader {
   /** its bytes */
   size(height: number): number | undefined
   locate(transactionHash: Hash): TransactionLocation | undefined
+  /** heights of blocks in which `locate` or `locateNative` may find a transaction, without reading a block */
+  heightsOfTransaction(hash: Hash): readonly number[]
   /** the block and position of a native transaction that started, by the sha256 of its bytes */
   locateNative(hash: Hash): NativeLocation | undefined
   /** by position in data.txs */
@@ -108,11 +122,6 @@ export interface ChainReader {
     to: number,
     pause?: () => Promise<void>,
   ): AsyncIterable<number>
-  /**
-   * The same reader for a thread that has no time for old blocks: to read one from a segment, 64 blocks are decoded, which takes some
-   * milliseconds. It calls `refuse` before it does that. What other readers of the cache have decoded, it reads.
-   */
-  withoutSegments(refuse: (height: number) => never): ChainReader
 }
 
 export interface TransactionLocation {
@@ -179,15 +188,6 @@ export function createBlockCache(): BlockCache {
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
-  return openReader(db, cache, undefined)
-}
-
-/** @param beforeDecoding see `readFromSegment` */
-function openReader(
-  db: DatabaseReader,
-  cache: BlockCache,
-  beforeDecoding: ((height: number) => void) | undefined,
-): ChainReader {
   const head = readHeadRecord(db)
   if (head === undefined) throw new Error('the database holds no chain')
   const base = readBase(db)
@@ -195,6 +195,7 @@ function openReader(
   const oldestBlock = Math.max(base, oldest === undefined ? 0 : readHeight(oldest, 0))
   const indexedFrom = readIndexedFrom(db)
   const callsFrom = readCallsFrom(db)
+  const packedBelow = readMovedRecord(db) ?? 0
 
   /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
@@ -226,8 +227,7 @@ function openReader(
 
   let decoded = 0
   const readMoved = (height: number) =>
-    readFromSegment(db, cache.segments, height, (packed) => {
-      beforeDecoding?.(packed)
+    readFromSegment(db, cache.segments, height, () => {
       decoded++
     })
   /** A part that every block up to the head has, from LevelDB or from a segment. @throws DatabaseError when it is missing */
@@ -322,6 +322,17 @@ function openReader(
     ...findHashHeights(db, of, wanted),
   ]
 
+  /** Height of a block in LevelDB, by the hash of its header. */
+  const listedHeight = (wanted: Hash): number | undefined => {
+    const bytes = db.get(columnKey(Column.blockHash, wanted))
+    return bytes && readHeight(bytes, 0)
+  }
+  function* consensusHashHeights(wanted: Uint8Array): Generator<number, void, void> {
+    const listed = db.get(consensusHashKey(wanted))
+    if (listed !== undefined) yield readHeight(listed, 0)
+    yield* movedHeights('blocks', HashKind.consensus, wanted)
+  }
+
   const ethereumBlock = (height: number): Uint8Array | undefined => {
     const found = header(height)
     const included = transactions(height)
@@ -336,26 +347,36 @@ function openReader(
     callHeights: (addresses, from, to, pause) => indexedCallHeights(db, addresses, { from, to }, pause),
     header,
     hash,
+    packedBelow,
     heightOf: (wanted) => {
-      const bytes = db.get(columnKey(Column.blockHash, wanted))
-      if (bytes === undefined) {
+      const listed = listedHeight(wanted)
+      if (listed === undefined) {
         return movedHeights('blocks', HashKind.block, wanted).find((height) => isHash(hash(height), wanted))
       }
-      const height = readHeight(bytes, 0)
-      return height > 0 && height < base ? undefined : height
+      return listed > 0 && listed < base ? undefined : listed
     },
-    heightOfConsensusHash: (wanted) => {
-      const bytes = db.get(consensusHashKey(wanted))
-      const isWanted = (height: number): boolean => isHash(blockId(height)?.hash, wanted)
-      const newest = bytes && readHeight(bytes, 0)
-      if (newest !== undefined && isWanted(newest)) return newest
-      return movedHeights('blocks', HashKind.consensus, wanted).find(isWanted)
+    heightsOf: (wanted) => {
+      const listed = listedHeight(wanted)
+      return listed === undefined ? movedHeights('blocks', HashKind.block, wanted) : [listed]
     },
+    heightOfConsensusHash: (wanted) =>
+      consensusHashHeights(wanted).find((height) => isHash(blockId(height)?.hash, wanted)),
+    heightsOfConsensusHash: (wanted) => [...consensusHashHeights(wanted)],
     transactions,
     transactionCount,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
     ethereumBlock,
     size: (height) => ethereumBlock(height)?.length,
+    heightsOfTransaction: (wanted) => {
+      const listed =
+        db.get(columnKey(Column.transaction, wanted)) ?? db.get(columnKey(Column.nativeTransaction, wanted))
+      if (listed !== undefined) return [readHeight(listed, 0)]
+      const kinds = [HashKind.transaction, HashKind.native]
+      return [
+        ...kinds.flatMap((kind) => readShortHashHeights(db, kind, wanted)),
+        ...findHashHeights(db, 'transactions', wanted),
+      ]
+    },
     locate: (wanted) => {
       const bytes = db.get(columnKey(Column.transaction, wanted))
       if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
@@ -387,7 +408,7 @@ function openReader(
       if (cached !== undefined) return cached.value.header.timeMs
       const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
       if (bytes !== undefined) return decodeBlockHeader(bytes).timeMs
-      const timeMs = readTimeFromSegment(db, cache.segments, height, beforeDecoding)
+      const timeMs = readTimeFromSegment(db, cache.segments, height)
       if (timeMs === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
       return timeMs
     },
@@ -434,7 +455,6 @@ function openReader(
       if (to >= lowest) yield await indexedLogHeights(db, cache.logHeights, terms, { from: lowest, to }, pause)
     },
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, Math.max(from, oldestBlock), to, pause),
-    withoutSegments: (refuse) => openReader(db, cache, refuse),
   }
   return reader
 }

@@ -124,7 +124,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DelegationTotalRewards',
     get: [`${BASE}/delegators/{delegator_address}/rewards`],
-    queue: 'heavy',
+    runs: 'heavy',
     request: OF_DELEGATOR,
     response: {
       rewards: repeated(embedded(1, DelegationDelegatorReward)),
@@ -147,7 +147,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DelegatorValidators',
     get: [`${BASE}/delegators/{delegator_address}/validators`],
-    queue: 'heavy',
+    runs: 'heavy',
     request: OF_DELEGATOR,
     response: { validators: repeated(string(1)) },
     run: ({ world }, { delegatorAddress }) => ({

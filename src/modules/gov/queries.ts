@@ -143,7 +143,7 @@ function sharedQueries<P, V, D, T>(version: GovVersion<P, V, D, T>): readonly Na
       service,
       name: 'TallyResult',
       get: [`${base}/proposals/{proposal_id}/tally`],
-      queue: 'heavy',
+      runs: 'heavy',
       request: PROPOSAL_ID,
       response: { tally: tally[0] },
       run: async (context, { proposalId }) => ({

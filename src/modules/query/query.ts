@@ -20,12 +20,15 @@ export interface NativeQuery<Q = unknown, R = unknown, C = QueryContext> {
   readonly rest: readonly RestBinding[]
   readonly request: MessageType<Q>
   readonly response: MessageType<R>
-  readonly queue: QueryQueue
+  readonly runs: QueryQueue
   /** @throws QueryError */
   run(context: C, request: Q): R | Promise<R>
 }
 
-/** In which queue of the view threads a query runs: `cheap` a few milliseconds at most between two turns of the event loop, `heavy` longer. */
+/**
+ * In which queue of the view threads a query runs: `cheap` for a few milliseconds at most between two turns of the event loop, `heavy` longer, or on
+ * old blocks. On the state after an old block all queries are heavy.
+ */
 type QueryQueue = 'cheap' | 'heavy'
 
 /** Where the gateway offers a query. A POST has the request in its body. */
@@ -74,7 +77,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields, C> {
   /** names of both messages, without the package, where they are not the usual ones */
   readonly messageNames?: readonly [request: string, response: string]
   /** by default `cheap`: a few milliseconds at most between two turns of the event loop */
-  readonly queue?: QueryQueue
+  readonly runs?: QueryQueue
   readonly run: (context: C, request: Values<Q>) => Values<R> | Promise<Values<R>>
 }
 
@@ -82,7 +85,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields, C> {
 export function defineQuery<const Q extends Fields, const R extends Fields, C = QueryContext>(
   definition: QueryDefinition<Q, R, C>,
 ): NativeQuery<unknown, unknown, C> {
-  const { service, name, get = [], post = [], queue = 'cheap', run } = definition
+  const { service, name, get = [], post = [], runs = 'cheap', run } = definition
   const dot = service.lastIndexOf('.')
   const prefix = service.endsWith('.Query') ? 'Query' : ''
   const [requestName, responseName] = definition.messageNames ?? [`${prefix}${name}Request`, `${prefix}${name}Response`]
@@ -94,7 +97,7 @@ export function defineQuery<const Q extends Fields, const R extends Fields, C = 
     ],
     request: defineMessage(`${service.slice(0, dot)}.${requestName}`, definition.request),
     response: defineMessage(`${service.slice(0, dot)}.${responseName}`, definition.response),
-    queue,
+    runs,
     run,
   }
   return query as unknown as NativeQuery<unknown, unknown, C>
@@ -127,7 +130,7 @@ export function definePagedQuery<const Q extends Fields, T>(definition: PagedQue
   const { list, run, ...query } = definition
   const [name, item] = list
   return defineQuery({
-    queue: 'heavy',
+    runs: 'heavy',
     ...query,
     response: { [name]: repeated(item), pagination: message(2, PageResponse) },
     run: async (context, request) => {

@@ -240,6 +240,8 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     name: 'HistoricalInfo',
     get: [`${BASE}/historical_info/{height}`],
     request: { height: int64(1) },
+    // Old blocks are in segments.
+    runs: 'heavy',
     response: { hist: message(1, HistoricalInfo) },
     run: ({ world, block, chain, worldAt }, { height: requested }) => {
       if (requested < 0n) throw invalidArgument('height cannot be negative')

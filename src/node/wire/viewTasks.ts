@@ -3,8 +3,8 @@ import { ExecutionTimeout } from '../../evm/engine.ts'
 import { bytesOf } from '../../primitives/valueBytes.ts'
 import { type CallScope, REQUEST_TIMEOUT_MS } from '../../rpc/jsonrpc/callScope.ts'
 import type { RpcContext } from '../../rpc/jsonrpc/method.ts'
-import { unpackedBlocksOf } from '../../rpc/jsonrpc/newestBlocks.ts'
-import type { ContextLease, ViewQueue } from '../../rpc/jsonrpc/runMethod.ts'
+import type { ViewQueue } from '../../rpc/jsonrpc/place.ts'
+import type { ContextLease } from '../../rpc/jsonrpc/runMethod.ts'
 import type { ViewMetrics } from '../../telemetry/metrics.ts'
 import { createHeavyQueue, PLACE_BYTES, TaskDropped } from '../roles/socket/heavyQueue.ts'
 
@@ -61,8 +61,7 @@ export function createViewTasks({ lease, heavyCalls, monotonicMs, metrics }: Vie
     metrics.waitSeconds.observe({ queue }, waitedMs / 1000)
     const { context, release } = lease(scope)
     try {
-      // A cheap task has no turns, and delays others: see `newestBlocks.ts`.
-      return await task(queue === 'cheap' ? { ...context, view: unpackedBlocksOf(context.view) } : context)
+      return await task(context)
     } finally {
       release()
       metrics.taskSeconds.observe({ queue }, (monotonicMs() - startMs) / 1000)

@@ -86,7 +86,7 @@ class Strobe {
     this.metaAd(new TextEncoder().encode(protocol), false)
   }
 
-  /** @param continues whether this goes on with the last operation, which was one of the same kind */
+  /** @param continues whether this continues the last operation, which was of the same kind */
   metaAd(data: Uint8Array, continues: boolean): void {
     if (!continues) this.#start(META | APPLICATION)
     this.#absorb(data)

@@ -16,7 +16,7 @@ const KINDS = {
   pingResponse: 8,
 } as const
 
-/** What a signer answers. */
+/** An answer of a signer. */
 export type SignerAnswer =
   | { readonly kind: 'publicKey'; readonly publicKey: Uint8Array }
   | ({ readonly kind: 'signature' } & RemoteSignature)
@@ -24,7 +24,7 @@ export type SignerAnswer =
   /** RemoteSignerError: it will not do what it was asked */
   | { readonly kind: 'refusal'; readonly reason: string }
 
-/** A signer sent what is no answer. */
+/** A signer sent an invalid answer. */
 export class PrivvalError extends Error {
   override readonly name = 'PrivvalError'
 }
@@ -68,7 +68,7 @@ export function decodeAnswer(bytes: Uint8Array): SignerAnswer {
       case KINDS.pingResponse:
         return { kind: 'ping' }
       default:
-        throw new PrivvalError(`message ${kind} is no answer`)
+        throw new PrivvalError(`message ${kind} is not an answer of a signer`)
     }
   } catch (cause) {
     if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause

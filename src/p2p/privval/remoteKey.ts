@@ -26,7 +26,7 @@ const MAX_CLOSED = 64
 
 /** A connection that may be used: its owner has checked who is at its other end. */
 export interface SignerLink {
-  /** the key of the connection, 32 bytes; empty: it has none */
+  /** the connection's key, 32 bytes; empty if the connection has no key */
   readonly identity: Uint8Array
   /** for the log */
   readonly name: string
@@ -57,9 +57,10 @@ interface Question {
 }
 
 /**
- * The validator's key in remote signers that have dialled in (CometBFT 0.38, privval). One of them is asked at a time; another one only for
- * a step that nobody was asked about, since a silent signer may have signed. What was asked may be asked again, in the same bytes, of the
- * signer with the same connection key; signers whose connections have no key count as one.
+ * The validator's key in remote signers that have dialled in (CometBFT 0.38, privval). One signer is
+ * asked at a time. Another one is asked only for a step that no signer was asked about, since a silent
+ * signer may have signed. A request may be repeated, in the same bytes, to the signer with the same
+ * connection key; signers whose connections have no key count as one.
  */
 export class RemoteKey implements ConsensusKey {
   readonly #options: RemoteKeyOptions
@@ -193,7 +194,7 @@ export class RemoteKey implements ConsensusKey {
 
   /** Why a signer cannot sign for this validator. */
   #reasonAgainst(answer: SignerAnswer): string | undefined {
-    if (answer.kind === 'refusal') return `it gives no key for ${this.#options.chainId}: ${answer.reason}`
+    if (answer.kind === 'refusal') return `it refuses to send its key for ${this.#options.chainId}: ${answer.reason}`
     const known = this.#publicKey
     if (answer.kind !== 'publicKey' || known === undefined || equalBytes(known, answer.publicKey)) return undefined
     return `it has the consensus key ${base64(answer.publicKey)}, but this validator's is ${base64(known)}`
@@ -204,7 +205,7 @@ export class RemoteKey implements ConsensusKey {
     return this.#signers.find((signer) => !signer.isLate) ?? this.#signers[0]
   }
 
-  /** What the signer is asked already is not asked twice: the answer goes to whoever wanted it last. */
+  /** Asks the signer, unless it is being asked the same already: the answer then goes to the latest caller. */
   #ask(signer: RemoteSigner, request: SigningRequest, bytes: string, done: (answer: RemoteSignature) => void): void {
     if (!this.#signers.includes(signer)) return
     const { clock, metrics, chainId } = this.#options
@@ -220,7 +221,7 @@ export class RemoteKey implements ConsensusKey {
     }
   }
 
-  /** Nobody is asked again. A signer that refuses may do so for every vote, so the log gets a line a second at most. */
+  /** Closes a refused request: no signer is asked again. A signer may refuse every vote, so at most one line per second is logged. */
   #refused(signer: RemoteSigner, request: SigningRequest, bytes: string, reason: string): void {
     const { clock, metrics, log } = this.#options
     metrics.lost.inc({ reason: 'refused' })
@@ -354,5 +355,5 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-/** What a connection without a key has in place of one. */
+/** The identity of a connection without a key. */
 export const NO_IDENTITY = EMPTY_BYTES

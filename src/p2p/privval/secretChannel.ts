@@ -42,7 +42,7 @@ export function deriveSecrets(
   return isLower ? { receive: first, send: second } : { receive: second, send: first }
 }
 
-/** What both sides sign with their keys. */
+/** Returns the challenge that both sides sign with their keys. */
 export function challengeOf(lower: Uint8Array, upper: Uint8Array, shared: Uint8Array): Uint8Array {
   const transcript = new MerlinTranscript('TENDERMINT_SECRET_CONNECTION_TRANSCRIPT_HASH')
   transcript.append('EPHEMERAL_LOWER_PUBLIC_KEY', lower)
@@ -121,7 +121,7 @@ export class SecretChannel {
   /** The ephemeral key of the other side has come: derives the secrets and sends the own key with the signed challenge. */
   #agree(message: Uint8Array): void {
     if (!equalBytes(message.subarray(0, EPHEMERAL_PREFIX.length), EPHEMERAL_PREFIX)) {
-      throw new SecretChannelError('the first message is no ephemeral key')
+      throw new SecretChannelError('the first message is not an ephemeral key')
     }
     const remote = message.subarray(EPHEMERAL_PREFIX.length)
     const shared = this.#sharedSecret(remote)

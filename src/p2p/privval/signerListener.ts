@@ -8,10 +8,11 @@ import { NO_IDENTITY, type RemoteKey, type RemoteSigner } from './remoteKey.ts'
 import { SecretChannel, SecretChannelError } from './secretChannel.ts'
 
 /*
- * Whoever reaches the port can make the node do a handshake (about a millisecond), and no more: connections are few, short-lived until
- * they have shown an allowed key, and beyond a rate of them they are hung up on at once. A signer that comes back is not among those, since
- * the addresses of signers have a rate of their own. Beyond a higher rate the port is closed for a second, which
- * costs nothing. Signers that are connected do not notice.
+ * A client that reaches the port can make the node do a handshake (about a millisecond), and no more.
+ * Connections are few, and short-lived until they have shown an allowed key. Beyond a rate, new ones are
+ * hung up on at once. This does not affect a signer that reconnects, since the addresses of signers have
+ * a rate of their own. Beyond a higher rate the port is closed for a second, which costs nothing.
+ * Signers that are connected do not notice.
  */
 
 /** Connections that have not shown their key; a further one takes the place of the oldest. */
@@ -205,7 +206,7 @@ export class SignerListener {
       return undefined
     }
     if (socket.remoteAddress !== undefined) this.#rememberAddress(socket.remoteAddress)
-    // Without a list nobody vouches for keys, and CometBFT's signer has a new one at each start.
+    // Without a list of allowed keys, keys prove nothing, and CometBFT's signer has a new one at each start.
     const identity = this.#allowed === undefined ? NO_IDENTITY : key
     return this.#join(socket, `${socket.remoteAddress}:${socket.remotePort}`, identity, (bytes) => channel.send(bytes))
   }

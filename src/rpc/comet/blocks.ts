@@ -3,7 +3,7 @@ import { encodedTxSize } from '../../chain/comet/wire.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import type { RpcMethod } from '../jsonrpc/method.ts'
-import { isOldBlock, OldBlock, unlessOld } from '../jsonrpc/newestBlocks.ts'
+import { blocksAt, placeOf } from '../jsonrpc/place.ts'
 import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import {
   type CometChain,
@@ -22,44 +22,78 @@ import { callView, viewMethod } from './viewMethod.ts'
 /** Blocks in one answer of `blockchain`. */
 const MAX_METAS = 20
 
-/** The methods as functions of the chain and their parameters. */
+/** A method as a function of the chain and its parameters. */
+interface BlockMethod<A extends readonly never[]> {
+  readonly run: (chain: CometChain, ...args: A) => JsonObject | null
+  /** The blocks that it reads; a block's ID and commit are in the block after it. */
+  readonly reads: (chain: CometChain, ...args: A) => readonly number[]
+}
+
+function blockMethod<const A extends readonly unknown[]>(method: {
+  readonly run: (chain: CometChain, ...args: A) => JsonObject | null
+  readonly reads: (chain: CometChain, ...args: A) => readonly number[]
+}): BlockMethod<never[]> {
+  return method as unknown as BlockMethod<never[]>
+}
+
 const READS = {
-  block: (chain: CometChain, height?: bigint) =>
-    fullBlock(chain, readHeight(height, chain.headHeight, lowestBlock(chain))),
-  block_by_hash: (chain: CometChain, hash?: Uint8Array) => {
-    const height = hash && chain.heightOfConsensusHash(hash)
-    return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
-  },
-  header: (chain: CometChain, height?: bigint) => {
-    const block = requireBlock(chain, readHeight(height, chain.headHeight, lowestHeader(chain)))
-    return { header: block === undefined ? null : headerJson(block.header) }
-  },
-  header_by_hash: (chain: CometChain, hash?: Uint8Array) => {
-    const height = hash && chain.heightOfConsensusHash(hash)
-    const block = height === undefined ? undefined : chain.consensusBlock(height)
-    return { header: block === undefined ? null : headerJson(block.header) }
-  },
-  commit: (chain: CometChain, requested?: bigint) => {
-    const height = readLightHeight(chain, requested, chain.headHeight)
-    const kept = height < chain.base ? chain.lightBlock(height) : undefined
-    const header = kept?.header ?? requireBlock(chain, height)?.header
-    const commit = kept?.commit ?? (header && chain.seenCommit(height))
-    if (header === undefined || commit === undefined) return null
-    return {
-      signed_header: { header: headerJson(header), commit: commitJson(commit) },
-      // The commit of the newest block is the one that this node saw; the next block's may be another.
-      canonical: height < chain.headHeight,
-    }
-  },
-  blockchain: (chain: CometChain, min = 0n, max = 0n) => {
-    const [low, high] = readRange(min, max, lowestBlock(chain), chain.headHeight)
-    const metas = []
-    for (let height = high; height >= low; height--) metas.push(blockMeta(chain, height))
-    return { last_height: String(chain.headHeight), block_metas: metas }
-  },
+  block: blockMethod({
+    run: (chain, height?: bigint) => fullBlock(chain, readHeight(height, chain.headHeight, lowestBlock(chain))),
+    reads: (chain, height?: bigint) => [readHeight(height, chain.headHeight, lowestBlock(chain))],
+  }),
+  block_by_hash: blockMethod({
+    run: (chain, hash?: Uint8Array) => {
+      const height = hash && chain.heightOfConsensusHash(hash)
+      return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
+    },
+    reads: readsOfHash,
+  }),
+  header: blockMethod({
+    run: (chain, height?: bigint) => {
+      const block = requireBlock(chain, readHeight(height, chain.headHeight, lowestHeader(chain)))
+      return { header: block === undefined ? null : headerJson(block.header) }
+    },
+    reads: (chain, height?: bigint) => [readHeight(height, chain.headHeight, lowestHeader(chain))],
+  }),
+  header_by_hash: blockMethod({
+    run: (chain, hash?: Uint8Array) => {
+      const height = hash && chain.heightOfConsensusHash(hash)
+      const block = height === undefined ? undefined : chain.consensusBlock(height)
+      return { header: block === undefined ? null : headerJson(block.header) }
+    },
+    reads: readsOfHash,
+  }),
+  commit: blockMethod({
+    run: (chain, requested?: bigint) => {
+      const height = readLightHeight(chain, requested, chain.headHeight)
+      const retained = height < chain.base ? chain.lightBlock(height) : undefined
+      const header = retained?.header ?? requireBlock(chain, height)?.header
+      const commit = retained?.commit ?? (header && chain.seenCommit(height))
+      if (header === undefined || commit === undefined) return null
+      return {
+        signed_header: { header: headerJson(header), commit: commitJson(commit) },
+        // The commit of the newest block is the one that this node saw; the next block's may be another.
+        canonical: height < chain.headHeight,
+      }
+    },
+    reads: (chain, requested?: bigint) => [readLightHeight(chain, requested, chain.headHeight)],
+  }),
+  blockchain: blockMethod({
+    run: (chain, min: bigint = 0n, max: bigint = 0n) => {
+      const [low, high] = readRange(min, max, lowestBlock(chain), chain.headHeight)
+      const metas = []
+      for (let height = high; height >= low; height--) metas.push(blockMeta(chain, height))
+      return { last_height: String(chain.headHeight), block_metas: metas }
+    },
+    reads: (chain, min: bigint = 0n, max: bigint = 0n) => [
+      readRange(min, max, lowestBlock(chain), chain.headHeight)[0],
+    ],
+  }),
 } as const
 
-type Read = (chain: CometChain, ...args: never[]) => JsonObject | null
+function readsOfHash(chain: CometChain, hash?: Uint8Array): readonly number[] {
+  return hash === undefined ? [] : chain.heightsOfConsensusHash(hash)
+}
 
 /**
  * `block`, `block_by_hash`, `header`, `header_by_hash`, `commit` and `blockchain` (rpc/core/blocks.go). Where BLOCK_HISTORY has
@@ -67,64 +101,46 @@ type Read = (chain: CometChain, ...args: never[]) => JsonObject | null
  * to be decoded whole, run in a view thread ({@link blockViewMethods}).
  */
 export function createBlockMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
-  const run = (name: keyof typeof READS, args: readonly unknown[], scope: CallScope): unknown => {
-    try {
-      return withChain((chain) => (READS[name] as Read)(newestOnly(chain), ...(args as never[])))
-    } catch (error) {
-      if (!isOldBlock(error)) throw error
-      return callView(views, error.queue, viewName(name), args, scope)
-    }
+  const runOrMove = (name: keyof typeof READS, args: readonly unknown[], scope: CallScope): unknown => {
+    const { run, reads } = READS[name]
+    return withChain((chain) => {
+      const place = placeOf('socket', blocksAt('body', reads(chain, ...(args as never[]))), chain)
+      return place === 'socket' ? run(chain, ...(args as never[])) : callView(views, place, viewName(name), args, scope)
+    })
   }
   const height = { name: 'height', type: int64 } as const
   return [
-    defineCometMethod({ name: 'block', params: [height], run: (at, scope) => run('block', [at], scope) }),
+    defineCometMethod({ name: 'block', params: [height], run: (at, scope) => runOrMove('block', [at], scope) }),
     defineCometMethod({
       name: 'block_by_hash',
       params: [{ name: 'hash', type: bytes }],
-      run: (hash, scope) => run('block_by_hash', [hash], scope),
+      run: (hash, scope) => runOrMove('block_by_hash', [hash], scope),
     }),
-    defineCometMethod({ name: 'header', params: [height], run: (at, scope) => run('header', [at], scope) }),
+    defineCometMethod({ name: 'header', params: [height], run: (at, scope) => runOrMove('header', [at], scope) }),
     defineCometMethod({
       name: 'header_by_hash',
       params: [{ name: 'hash', type: hexBytes }],
-      run: (hash, scope) => run('header_by_hash', [hash], scope),
+      run: (hash, scope) => runOrMove('header_by_hash', [hash], scope),
     }),
-    defineCometMethod({ name: 'commit', params: [height], run: (at, scope) => run('commit', [at], scope) }),
+    defineCometMethod({ name: 'commit', params: [height], run: (at, scope) => runOrMove('commit', [at], scope) }),
     defineCometMethod({
       name: 'blockchain',
       params: [
         { name: 'minHeight', type: int64 },
         { name: 'maxHeight', type: int64 },
       ],
-      run: (min, max, scope) => run('blockchain', [min, max], scope),
+      run: (min, max, scope) => runOrMove('blockchain', [min, max], scope),
     }),
   ]
 }
 
 /** The same methods in view threads. */
-export const blockViewMethods: readonly RpcMethod[] = Object.entries(READS).map(([name, read]) =>
-  viewMethod(viewName(name), 'cheap', ({ view }, ...args: readonly unknown[]) =>
-    (read as Read)(view.chain, ...(args as never[])),
-  ),
+export const blockViewMethods: readonly RpcMethod[] = Object.entries(READS).map(([name, { run }]) =>
+  viewMethod(viewName(name), 'cheap', ({ view }, ...args: readonly unknown[]) => run(view.chain, ...(args as never[]))),
 )
 
 function viewName(name: string): string {
   return `comet/${name}`
-}
-
-/** The chain without the blocks that a socket thread does not decode. A block's ID and commit are in the block after it. */
-function newestOnly(chain: CometChain): CometChain {
-  return {
-    ...chain,
-    consensusBlock: unlessOld(chain, chain.consensusBlock),
-    lightBlock: unlessOld(chain, chain.lightBlock),
-    blockId: unlessOld(chain, chain.blockId),
-    seenCommit: unlessOld(chain, chain.seenCommit),
-    heightOfConsensusHash: () => {
-      // The block that it finds is decoded to compare its hash.
-      throw new OldBlock('cheap', 'the height of a hash is not known')
-    },
-  }
 }
 
 /** @param height 0: there is none */

@@ -1,7 +1,7 @@
 import type { RankedValidatorSet, ValidatorSet } from '../../chain/comet/types.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { JsonObject } from '../format/json.ts'
-import { isOldBlock, unpackedBlocksOf } from '../jsonrpc/newestBlocks.ts'
+import { placeOf } from '../jsonrpc/place.ts'
 import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import {
   type CometChain,
@@ -74,16 +74,14 @@ export function createConsensusParamsMethod(
     name: 'consensus_params',
     params: [{ name: 'height', type: int64 }],
     run: (requested, scope) => {
-      const height = withView(({ chain }) => {
-        const latest = latestHeight(chain.headHeight, isCatchingUp())
-        return readHeight(requested, latest, lowestHeader(chain))
+      return withView((view) => {
+        const { chain } = view
+        const height = readHeight(requested, latestHeight(chain.headHeight, isCatchingUp()), lowestHeader(chain))
+        const place = placeOf('socket', { part: 'header', oldest: height }, chain)
+        return place === 'socket'
+          ? paramsAt(view, config, height)
+          : callView(views, place, PARAMS_OF_OLD_BLOCK, [height], scope)
       })
-      try {
-        return withView((view) => paramsAt(unpackedBlocksOf(view), config, height))
-      } catch (error) {
-        if (!isOldBlock(error)) throw error
-        return callView(views, error.queue, PARAMS_OF_OLD_BLOCK, [height], scope)
-      }
     },
   })
 }

@@ -10,6 +10,9 @@ import { cometFailure } from './method.ts'
 export type CometChain = Pick<
   ChainReader,
   | 'headHeight'
+  | 'packedBelow'
+  | 'heightsOfConsensusHash'
+  | 'heightsOfTransaction'
   | 'hash'
   | 'header'
   | 'base'

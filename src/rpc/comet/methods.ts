@@ -56,6 +56,6 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createUnconfirmedTxsMethods(mempool),
     createBroadcastEvidenceMethod(views, node, monotonicMs),
     ...createAbciMethods(abci, withChain),
-    ...createResultMethods(views),
+    ...createResultMethods(withChain, views),
   ])
 }

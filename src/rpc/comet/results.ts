@@ -5,11 +5,12 @@ import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { responseTooLarge } from '../jsonrpc/errors.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../jsonrpc/method.ts'
+import { blocksAt, placeOf } from '../jsonrpc/place.ts'
 import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { attackEvidenceMethod } from './attackEvidence.ts'
 import { blockViewMethods } from './blocks.ts'
 import { consensusParamsViewMethod } from './consensus.ts'
-import { heightUnavailable, readHeight, readPage } from './env.ts'
+import { type CometChain, heightUnavailable, readHeight, readPage, type WithChain } from './env.ts'
 import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
 import { blockResultsJson, txJson } from './json/results.ts'
@@ -29,7 +30,7 @@ const PAGE = [
  * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They take too long for the socket threads: these
  * read the parameters, and view threads answer with {@link COMET_VIEW_TABLE}.
  */
-export function createResultMethods(views: ViewPool): readonly CometMethod[] {
+export function createResultMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
   const search = (method: string, request: SearchRequest, scope: CallScope) =>
     callView(views, 'heavy', method, [request], scope)
   return [
@@ -38,13 +39,24 @@ export function createResultMethods(views: ViewPool): readonly CometMethod[] {
       params: [{ name: 'hash', type: bytes }, PROVE],
       run: (hash, prove = false, scope) => {
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
-        return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove], scope)
+        const queue = withChain((chain) => {
+          const read = blocksAt('body', chain.heightsOfTransaction(hash))
+          // Others are looked for in the index of events.
+          return read === undefined ? 'heavy' : placeOf('cheap', read, chain)
+        })
+        return callView(views, queue, COMET_VIEW_METHODS.tx, [hash, prove], scope)
       },
     }),
     defineCometMethod({
       name: 'block_results',
       params: [{ name: 'height', type: int64 }],
-      run: (height, scope) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height], scope),
+      run: (requested, scope) => {
+        const [height, queue] = withChain((chain) => {
+          const height = resultsHeight(chain, requested)
+          return [height, placeOf('cheap', { part: 'body', oldest: height }, chain)] as const
+        })
+        return callView(views, queue, COMET_VIEW_METHODS.blockResults, [height], scope)
+      },
     }),
     defineCometMethod({
       name: 'tx_search',
@@ -94,14 +106,9 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     return txJson(view.chain, found, prove)
   }),
 
-  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, requested: bigint | undefined) => {
-    const { chain } = view
-    const lowest = Math.max(1, chain.oldestBlock)
-    const height = readHeight(requested, chain.headHeight, lowest)
-    // Before the first block, and right after a restore, the newest block has none.
-    if (height < lowest) throw heightUnavailable(height, lowest)
-    return blockResultsJson(view, config, height)
-  }),
+  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain }, height: number) =>
+    blockResultsJson(view, chain, height),
+  ),
 
   viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
@@ -135,6 +142,15 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     return { blocks: blocks.items, total_count: String(count) }
   }),
 ])
+
+/** The height that `block_results` is asked for. @throws CometError */
+function resultsHeight(chain: CometChain, requested: bigint | undefined): number {
+  const lowest = Math.max(1, chain.oldestBlock)
+  const height = readHeight(requested, chain.headHeight, lowest)
+  // Before the first block, and right after a restore, the newest block has none.
+  if (height < lowest) throw heightUnavailable(height, lowest)
+  return height
+}
 
 /** @throws CometError for another order */
 function readOrder(order: string, isDescendingByDefault: boolean): boolean {

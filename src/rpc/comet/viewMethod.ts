@@ -3,8 +3,9 @@ import { SearchError } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { RpcError } from '../jsonrpc/errors.ts'
-import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
-import type { ViewPool, ViewQueue } from '../jsonrpc/runMethod.ts'
+import { RawJson, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
+import type { ViewQueue } from '../jsonrpc/place.ts'
+import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { CometError, cometFailure } from './method.ts'
 
 /*
@@ -33,13 +34,13 @@ export async function callView(
 /** Declares a method of view threads, whose arguments the socket thread has read already. */
 export function viewMethod<A extends readonly unknown[]>(
   name: string,
-  queue: MethodQueue,
+  runs: ViewQueue,
   run: (context: RpcContext, ...args: A) => JsonObject | null | Promise<JsonObject | null>,
 ): RpcMethod {
   const given = (value: unknown): unknown => value ?? undefined
   return {
     name,
-    queue,
+    runs,
     params: [given, given],
     required: 0,
     run: async (context, args) => {

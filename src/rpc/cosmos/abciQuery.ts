@@ -41,7 +41,7 @@ export async function abciQuery(
   if (height === 1n && prove) {
     return refused(18, 'cannot query with proof when height <= 1; please provide a valid height: invalid request')
   }
-  const answer = await port.query(query.queue, { path, request: { protobuf: data }, height: clamp(height) }, scope)
+  const answer = await port.query(query.runs, { path, request: { protobuf: data }, height: clamp(height) }, scope)
   return answer.kind === 'protobuf'
     ? { code: 0, codespace: '', log: '', value: answer.protobuf, height: answer.height }
     : { ...failureOf(answer), value: NOTHING, height: clamp(height) }

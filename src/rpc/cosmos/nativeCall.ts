@@ -10,7 +10,6 @@ import { StateUnavailable } from '../../state/head.ts'
 import { openViewWorld } from '../eth/viewWorld.ts'
 import { RpcError, type RpcLog } from '../jsonrpc/errors.ts'
 import type { RpcContext } from '../jsonrpc/method.ts'
-import { isOldBlock } from '../jsonrpc/newestBlocks.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import {
   type NativeAnswer,
@@ -61,7 +60,7 @@ interface NativeCallOptions {
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** The view thread's side of {@link NativePort}. @throws OldBlock where the query is to be run in another queue, and nothing else */
+/** The view thread's side of {@link NativePort}. */
 export async function answerNativeCall(
   options: NativeCallOptions,
   context: RpcContext,
@@ -83,7 +82,6 @@ export async function answerNativeCall(
     if (protobuf.length > context.limits.responseBytes) throw tooLarge()
     return { kind: 'protobuf', height: opened.block.height, protobuf }
   } catch (error) {
-    if (isOldBlock(error)) throw error
     const { code, message, abci } = toQueryError(error, log, path)
     return { kind: 'error', code, message, abci }
   }

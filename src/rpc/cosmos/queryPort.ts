@@ -10,7 +10,7 @@ import { GRPC_CODES, QueryError, type QueryFailure } from '../../modules/query/q
 import type { NodeInfo } from '../comet/json/nodeInfo.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import type { RpcContext } from '../jsonrpc/method.ts'
-import type { ViewQueue } from '../jsonrpc/runMethod.ts'
+import type { ViewQueue } from '../jsonrpc/place.ts'
 
 /** A query of a module, or one that uses more of the node: simulations, transactions, blocks. */
 export type NativeQuery = ModuleQuery<unknown, unknown, QueryContext>

@@ -149,7 +149,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       name: 'ABCIQuery',
       get: [`${BASE}/abci_query`],
       // Any query runs inside this one.
-      queue: 'heavy',
+      runs: 'heavy',
       request: { data: bytes(1), path: string(2), height: int64(3), prove: bool(4) },
       response: {
         code: uint32(1),

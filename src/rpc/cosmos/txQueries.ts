@@ -61,7 +61,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'Simulate',
     post: [`${BASE}/simulate`],
-    queue: 'heavy',
+    runs: 'heavy',
     request: { tx: message(1, Tx), txBytes: bytes(2) },
     response: { gasInfo: message(1, GasInfo), result: message(2, Result) },
     run: (context, { tx, txBytes }) => {
@@ -92,6 +92,8 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'GetTx',
     get: [`${BASE}/txs/{hash}`],
+    // Old blocks are in segments.
+    runs: 'heavy',
     request: { hash: string(1) },
     response: { tx: message(1, Tx), txResponse: message(2, TxResponse) },
     run: async ({ chain }, { hash }) => {
@@ -128,7 +130,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'GetTxsEvent',
     get: [`${BASE}/txs`],
-    queue: 'heavy',
+    runs: 'heavy',
     request: {
       events: repeated(string(1)),
       pagination: message(2, PageRequest),
@@ -175,7 +177,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'GetBlockWithTxs',
     get: [`${BASE}/txs/block/{height}`],
-    queue: 'heavy',
+    runs: 'heavy',
     request: { height: int64(1), pagination: message(2, PageRequest) },
     response: {
       txs: repeated(message(1, Tx)),

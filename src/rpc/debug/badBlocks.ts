@@ -5,12 +5,12 @@ import { readHash } from '../params/values.ts'
 import { readTraceConfig } from './traces.ts'
 
 /** Always empty: a block is executed before validators vote for it, so that no block of the chain turns out to be bad. */
-export const getBadBlocks = defineMethod({ name: 'debug_getBadBlocks', queue: 'socket', run: () => [] })
+export const getBadBlocks = defineMethod({ name: 'debug_getBadBlocks', runs: 'socket', run: () => [] })
 
 /** There is no bad block to trace; geth's text for one that it does not have. */
 export const traceBadBlock = defineMethod({
   name: 'debug_traceBadBlock',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash, readTraceConfig],
   required: 1,
   run: (_, hash) => {

@@ -21,7 +21,7 @@ const SLOTS_AT_A_TIME = 256
  */
 export const executionWitness = defineMethod({
   name: 'debug_executionWitness',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrHash],
   run: (context, selector) =>
     runTrace(context, {}, async ({ pause, budget }) => {

@@ -12,7 +12,7 @@ import { readTraceConfig, runTrace } from './traces.ts'
  */
 export const intermediateRoots = defineMethod({
   name: 'debug_intermediateRoots',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readTraceConfig],
   required: 1,
   run: (context, hash, config = {}) =>

@@ -1,8 +1,8 @@
 import { encodeEthereumBlock, encodeEthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import { encodeReceipt } from '../../chain/block/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { findBody, findHeader, findReceipts, heightOfTag } from '../eth/blockLookup.ts'
-import { rawTransaction } from '../eth/transactions.ts'
+import { bodyRead, findBody, findHeader, findReceipts, headerRead, heightOfTag } from '../eth/blockLookup.ts'
+import { rawTransaction, transactionRead } from '../eth/transactions.ts'
 import { type RpcError, serverError } from '../jsonrpc/errors.ts'
 import { defineMethod, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
 import { type BlockSelector, readBlockNumberOrHash } from '../params/blockSelector.ts'
@@ -11,8 +11,9 @@ import { readHash } from '../params/values.ts'
 /** RLP of a header. */
 export const getRawHeader = defineMethod({
   name: 'debug_getRawHeader',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrHash],
+  reads: (chain, selector) => headerRead(chain, selector),
   run: (context, selector) => {
     const found = findHeader(context.view.chain, selector)
     if (found === undefined) throw blockNotFound(context, selector)
@@ -23,8 +24,9 @@ export const getRawHeader = defineMethod({
 /** RLP of an Ethereum block. */
 export const getRawBlock = defineMethod({
   name: 'debug_getRawBlock',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readBlockNumberOrHash],
+  reads: (chain, selector) => bodyRead(chain, selector),
   run: (context, selector) => {
     const block = findBody(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
@@ -37,8 +39,9 @@ export const getRawBlock = defineMethod({
 /** The consensus encoding of each receipt of a block. */
 export const getRawReceipts = defineMethod({
   name: 'debug_getRawReceipts',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readBlockNumberOrHash],
+  reads: (chain, selector) => bodyRead(chain, selector),
   run: (context, selector) => {
     const block = findReceipts(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
@@ -49,8 +52,9 @@ export const getRawReceipts = defineMethod({
 /** The envelope of a mined or pooled transaction; `0x` for an unknown one. */
 export const getRawTransaction = defineMethod({
   name: 'debug_getRawTransaction',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => transactionRead(chain, hash),
   run: (context, hash) => rawTransaction(context, hash),
 })
 

@@ -44,7 +44,7 @@ const KEYS_PER_PAUSE = 200
  */
 export const storageRangeAt = defineMethod({
   name: 'debug_storageRangeAt',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readBlockNumberOrHash, readCount, readAddress, readData, readCount],
   run: async (context, selector, txIndex, address, keyStart, maxResult) => {
     const pause = pauseOf(context)
@@ -78,7 +78,7 @@ export const storageRangeAt = defineMethod({
  */
 export const accountRange = defineMethod({
   name: 'debug_accountRange',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readBlockNumberOrHash, readData, readCount, readBool, readBool, readBool],
   required: 3,
   run: async (context, selector, start, maxResults, noCode = false, noStorage = false) => {
@@ -142,7 +142,7 @@ const readModifiedHash: ParamReader<BlockSelector> = (json) => {
 /** Accounts that the blocks after the first one, up to the second, changed; with one number those that the block itself changed. */
 export const getModifiedAccountsByNumber = defineMethod({
   name: 'debug_getModifiedAccountsByNumber',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readModifiedNumber, readModifiedNumber],
   required: 1,
   run: (context, start, end) => modifiedAccounts(context, start, end),
@@ -150,7 +150,7 @@ export const getModifiedAccountsByNumber = defineMethod({
 
 export const getModifiedAccountsByHash = defineMethod({
   name: 'debug_getModifiedAccountsByHash',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readModifiedHash, readModifiedHash],
   required: 1,
   run: (context, start, end) => modifiedAccounts(context, start, end),

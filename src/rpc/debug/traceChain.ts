@@ -34,7 +34,7 @@ interface TraceChainOptions {
   readonly lease: (scope: CallScope) => ViewLease
   /** the view threads, which trace */
   readonly views: {
-    call(queue: 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
+    call(runs: 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
   }
   /** of the connection; its deadline is the request's, each block has one of its own */
   readonly scope: CallScope

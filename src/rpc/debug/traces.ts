@@ -97,7 +97,7 @@ const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallCo
 /** Executes a mined transaction again with a tracer. */
 export const traceTransaction = defineMethod({
   name: 'debug_traceTransaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readTraceConfig],
   required: 1,
   run: async (context, hash, config = {}) => {
@@ -115,7 +115,7 @@ export const traceTransaction = defineMethod({
 /** Executes a block again with a tracer for each of its transactions. */
 export const traceBlockByNumber = defineMethod({
   name: 'debug_traceBlockByNumber',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrTag, readTraceConfig],
   required: 1,
   run: (context, number, config = {}) => traceBlock(context, byNumber(number), config),
@@ -123,7 +123,7 @@ export const traceBlockByNumber = defineMethod({
 
 export const traceBlockByHash = defineMethod({
   name: 'debug_traceBlockByHash',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readTraceConfig],
   required: 1,
   run: (context, hash, config = {}) => traceBlock(context, byHash(hash), config),
@@ -135,7 +135,7 @@ export const traceBlockByHash = defineMethod({
  */
 export const traceBlockOfRlp = defineMethod({
   name: 'debug_traceBlock',
-  queue: 'trace',
+  runs: 'trace',
   params: [readData, readTraceConfig],
   required: 1,
   run: (context, rlp, config = {}) => {
@@ -190,7 +190,7 @@ const readStateContext = objectReader('StateContext', 'tracers.StateContext', {
  */
 export const traceCallMany = defineMethod({
   name: 'debug_traceCallMany',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBundles, readStateContext, readTraceCallConfig],
   required: 1,
   run: (context, bundles, state = {}, config = {}) => {
@@ -224,7 +224,7 @@ type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' |
  */
 export const traceCall = defineMethod({
   name: 'debug_traceCall',
-  queue: 'trace',
+  runs: 'trace',
   params: [readCallRequest, readBlockNumberOrHash, readTraceCallConfig],
   required: 1,
   run: (context, request, selector = LATEST, config = {}) => {

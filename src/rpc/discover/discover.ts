@@ -27,7 +27,7 @@ export function createDiscover(methods: MethodTable, namespaces: ReadonlySet<str
   let document: RawJson | undefined
   return defineMethod({
     name: 'rpc_discover',
-    queue: 'socket',
+    runs: 'socket',
     run: ({ clientVersion }) => {
       document ??= new RawJson(JSON.stringify(openRpcDocument(methods, namespaces, clientVersion)))
       return document

@@ -5,13 +5,14 @@ import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { defineMethod, type ParamReader } from '../jsonrpc/method.ts'
 import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { jsonKind, listReader, readAddress, readHash, recordReader, TypeMismatch } from '../params/values.ts'
-import { selectState, stateError, stateHeight } from './blockLookup.ts'
+import { hashRead, selectState, stateError, stateHeight } from './blockLookup.ts'
 
 export const getBalance = defineMethod({
   name: 'eth_getBalance',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     return toQuantity(state.getAccount(address)?.balance ?? 0n)
@@ -21,7 +22,7 @@ export const getBalance = defineMethod({
 /** The account as the state's trie has it, null for an absent one (reth, Besu and Nethermind: eth_getAccount). */
 export const getAccount = defineMethod({
   name: 'eth_getAccount',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
   run: async ({ view, execution, limits, monotonicMs }, address, block = LATEST) => {
@@ -44,9 +45,10 @@ export const getAccount = defineMethod({
 /** At `pending`, the nonce after the sender's contiguous transactions in the pool. */
 export const getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: async ({ view, txs }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     const nonce = state.getAccount(address)?.nonce ?? 0n
@@ -59,9 +61,10 @@ export const getTransactionCount = defineMethod({
 
 export const getCode = defineMethod({
   name: 'eth_getCode',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     const codeHash = state.getAccount(address)?.codeHash
@@ -99,9 +102,10 @@ function invalidKey(message: string): RpcError {
 /** Always 32 bytes, also for an absent account. */
 export const getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readStorageSlot, readBlockNumberOrHash],
   required: 2,
+  reads: (chain, _, __, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, { slot }, block = LATEST) => {
     const { state } = selectState(view, block)
     return bytesToHex(padLeft(state.getStorage(address, slot), 32))
@@ -120,9 +124,10 @@ const readSlotsByAddress = recordReader(
 /** Many slots of many accounts at once: `{address: [slots]}` gives `{address: [32-byte values]}`. */
 export const getStorageValues = defineMethod({
   name: 'eth_getStorageValues',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readSlotsByAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, request, block = LATEST) => {
     const count = request.reduce((sum, [, slots]) => sum + slots.length, 0)
     if (count === 0) throw new RpcError(RPC_CODES.invalidParams, 'empty request')
@@ -145,7 +150,7 @@ const readKeys = listReader(readStorageSlot, '[]string')
 /** Merkle proof of an account and slots of its storage (EIP-1186); exclusion proofs for what is absent. */
 export const getProof = defineMethod({
   name: 'eth_getProof',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readAddress, readKeys, readBlockNumberOrHash],
   required: 2,
   run: async ({ view, execution, limits, monotonicMs }, address, keys, block = LATEST) => {

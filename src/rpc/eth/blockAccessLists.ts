@@ -1,7 +1,7 @@
 import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { defineMethod } from '../jsonrpc/method.ts'
 import { readBlockNumberOrHash } from '../params/blockSelector.ts'
-import { findHeader } from './blockLookup.ts'
+import { findHeader, headerRead } from './blockLookup.ts'
 
 /**
  * The access list of a block (EIP-7928), which blocks before Amsterdam do not have: an error for every block of this chain, null for an
@@ -9,8 +9,9 @@ import { findHeader } from './blockLookup.ts'
  */
 export const getBlockAccessList = defineMethod({
   name: 'eth_getBlockAccessList',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrHash],
+  reads: (chain, selector) => headerRead(chain, selector),
   run: ({ view }, selector) => {
     const isPending = selector.kind === 'number' && selector.number === 'pending'
     if (isPending || findHeader(view.chain, selector) === undefined) return null
@@ -21,7 +22,7 @@ export const getBlockAccessList = defineMethod({
 /** The same in RLP; the error for unknown blocks too. */
 export const getRawBlockAccessList = defineMethod({
   name: 'debug_getRawBlockAccessList',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrHash],
   run: () => {
     throw resourceNotFound()

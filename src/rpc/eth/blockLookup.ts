@@ -9,6 +9,7 @@ import type { BlockParts } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatReceipt } from '../format/receipt.ts'
 import { RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
+import { type BlocksRead, blocksAt } from '../jsonrpc/place.ts'
 import type { BlockNumberOrTag, BlockSelector } from '../params/blockSelector.ts'
 import { receiptsWithoutResults, transactionsWithoutResults } from './bodyWithoutResults.ts'
 
@@ -22,12 +23,37 @@ export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
 }
 
 /** Height of a block that the chain has; undefined for another. Every known block is canonical. */
-export function findHeight(
-  chain: Heights & Pick<ChainReader, 'heightOf'>,
-  selector: BlockSelector,
-): number | undefined {
+function findHeight(chain: Heights & Pick<ChainReader, 'heightOf'>, selector: BlockSelector): number | undefined {
   const height = selector.kind === 'hash' ? chain.heightOf(selector.hash) : heightOfTag(chain, selector.number)
   return height === undefined || height > chain.headHeight ? undefined : height
+}
+
+/** The blocks that {@link findHeight} reads: a hash in a segment is compared with the block's. */
+export function hashRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
+  return selector.kind === 'hash' ? blocksAt('header', chain.heightsOf(selector.hash)) : undefined
+}
+
+/** The block that {@link findHeader} reads. */
+export function headerRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
+  return blocksAt('header', candidateHeights(chain, selector))
+}
+
+/** The block that {@link findBody}, {@link findTransactionCount}, {@link findBlock} and {@link findReceipts} read. */
+export function bodyRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
+  return blocksAt('body', candidateHeights(chain, selector))
+}
+
+/** Heights that {@link findHeight} may return, found without reading a block. */
+function candidateHeights(chain: ChainReader, selector: BlockSelector): readonly number[] {
+  if (selector.kind === 'hash') return chain.heightsOf(selector.hash)
+  const height = heightOfTag(chain, selector.number)
+  return height > chain.headHeight ? [] : [height]
+}
+
+/** {@link findHeight} where it reads no block from a segment, else undefined: for what is settled on the way to a view thread. */
+export function settledHeight(chain: ChainReader, selector: BlockSelector): number | undefined {
+  const read = hashRead(chain, selector)
+  return read !== undefined && read.oldest < chain.packedBelow ? undefined : findHeight(chain, selector)
 }
 
 interface LocatedHeader {

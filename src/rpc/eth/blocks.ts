@@ -6,14 +6,15 @@ import type { SettledRequest } from '../jsonrpc/keptAnswers.ts'
 import { defineMethod, type RpcContext } from '../jsonrpc/method.ts'
 import { type BlockSelector, byHash, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
 import { readBool, readHash, readIndex } from '../params/values.ts'
-import { findBlock, findHeader, findHeight, findTransactionCount } from './blockLookup.ts'
+import { bodyRead, findBlock, findHeader, findTransactionCount, headerRead, settledHeight } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
 /** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
 export const getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readBlockNumberOrTag, readBool],
+  reads: (chain, number) => bodyRead(chain, byNumber(number)),
   settle: (chain, number, full) => (number === 'pending' ? undefined : settledBlock(chain, byNumber(number), full)),
   run: (context, number, full) =>
     number === 'pending' ? pendingBlock(context) : blockOrNull(context, byNumber(number), full),
@@ -21,16 +22,18 @@ export const getBlockByNumber = defineMethod({
 
 export const getBlockByHash = defineMethod({
   name: 'eth_getBlockByHash',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readHash, readBool],
+  reads: (chain, hash) => bodyRead(chain, byHash(hash)),
   settle: (chain, hash, full) => settledBlock(chain, byHash(hash), full),
   run: (context, hash, full) => blockOrNull(context, byHash(hash), full),
 })
 
 export const getHeaderByNumber = defineMethod({
   name: 'eth_getHeaderByNumber',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag],
+  reads: (chain, number) => headerRead(chain, byNumber(number)),
   run: (context, number) => {
     if (number !== 'pending') return headerOrNull(context, byNumber(number))
     const header = nextHeader(context.view, context.chain, context.now())
@@ -40,56 +43,61 @@ export const getHeaderByNumber = defineMethod({
 
 export const getHeaderByHash = defineMethod({
   name: 'eth_getHeaderByHash',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => headerRead(chain, byHash(hash)),
   run: (context, hash) => headerOrNull(context, byHash(hash)),
 })
 
 export const getBlockTransactionCountByNumber = defineMethod({
   name: 'eth_getBlockTransactionCountByNumber',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag],
+  reads: (chain, number) => bodyRead(chain, byNumber(number)),
   run: (context, number) => (number === 'pending' ? '0x0' : transactionCount(context, byNumber(number))),
 })
 
 export const getBlockTransactionCountByHash = defineMethod({
   name: 'eth_getBlockTransactionCountByHash',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => bodyRead(chain, byHash(hash)),
   run: (context, hash) => transactionCount(context, byHash(hash)),
 })
 
 /** Blocks have no uncles: 0 for a known block, null for another. */
 export const getUncleCountByBlockNumber = defineMethod({
   name: 'eth_getUncleCountByBlockNumber',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag],
+  reads: (chain, number) => headerRead(chain, byNumber(number)),
   run: (context, number) => uncleCount(context, byNumber(number)),
 })
 
 export const getUncleCountByBlockHash = defineMethod({
   name: 'eth_getUncleCountByBlockHash',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => headerRead(chain, byHash(hash)),
   run: (context, hash) => uncleCount(context, byHash(hash)),
 })
 
 export const getUncleByBlockNumberAndIndex = defineMethod({
   name: 'eth_getUncleByBlockNumberAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag, readIndex],
   run: () => null,
 })
 
 export const getUncleByBlockHashAndIndex = defineMethod({
   name: 'eth_getUncleByBlockHashAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash, readIndex],
   run: () => null,
 })
 
 function settledBlock(chain: ChainReader, selector: BlockSelector, full: boolean): SettledRequest | undefined {
-  const height = findHeight(chain, selector)
+  const height = settledHeight(chain, selector)
   return height === undefined
     ? undefined
     : { from: height, to: height, method: getBlockByNumber.name, params: [toQuantity(height), full] }

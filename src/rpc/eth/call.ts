@@ -4,13 +4,14 @@ import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { revertReason } from '../../evm/revertReason.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import type { SkippedChecks } from '../../evm/transactionChecks.ts'
-import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
+import { applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
 import { blockContextOf, consensusTimeMs, rulesAt } from '../../execution/blockContext.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Journal } from '../../state/journal.ts'
 import { RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
 import { defineMethod, type ExecutionHost, type RpcContext } from '../jsonrpc/method.ts'
+import type { CallOutcome } from '../jsonrpc/shortForm.ts'
 import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import {
   type BlockOverrides,
@@ -29,7 +30,7 @@ import { openViewWorld } from './viewWorld.ts'
 /** Runs a call without a transaction and answers with what it returns. */
 export const call = defineMethod({
   name: 'eth_call',
-  queue: 'heavy',
+  runs: 'short',
   params: [readCallRequest, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 1,
   run: async (context, request, selector = LATEST, state, block) => {
@@ -37,10 +38,53 @@ export const call = defineMethod({
     const message = toCallMessage(request, context)
     return callResult(await runCall(environment, message), message)
   },
+  short: {
+    target: (params) => {
+      const request = simpleRequest(params)
+      return request && targetOf(request)
+    },
+    attempt: (head, context, request, selector = LATEST) => {
+      if (!isHead(selector, head.height)) return undefined
+      const message = toCallMessage(request, context)
+      return `"${callResult(head.run(message), message)}"`
+    },
+  },
 })
 
+/** The fields of a request that are looked at before it is read. */
+type RawRequest = Readonly<Record<string, unknown>>
+
+/** Digits of the data of a call that is tried as a short one: 8 KB. */
+const MAX_SHORT_DIGITS = 2 + 2 * 8_192
+/** Fields without which a call is tried: all others are rare. */
+const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', 'maxFeePerBlobGas'] as const
+
+/** The request of a call without overrides, rare fields and long data, as it came: its fields may be wrong. Undefined for others. */
+function simpleRequest([request, , state, block]: readonly unknown[]): RawRequest | undefined {
+  if ((state ?? undefined) !== undefined || (block ?? undefined) !== undefined) return undefined
+  if (typeof request !== 'object' || request === null) return undefined
+  const fields = request as RawRequest
+  for (const name of RARE_FIELDS) if ((fields[name] ?? undefined) !== undefined) return undefined
+  const { data, input, to } = fields
+  const isShort = (text: unknown): boolean => typeof text !== 'string' || text.length <= MAX_SHORT_DIGITS
+  return isShort(data) && isShort(input) && isShort(to) ? fields : undefined
+}
+
+/** The contract that is called, and the function. */
+function targetOf({ to, input, data }: RawRequest): string {
+  const digits = input ?? data
+  const selector = typeof digits === 'string' ? digits.slice(0, 10) : ''
+  return `${typeof to === 'string' ? to.slice(0, 42) : ''}:${selector}`.toLowerCase()
+}
+
+function isHead(selector: BlockSelector, height: number): boolean {
+  if (selector.kind !== 'number') return false
+  const { number } = selector
+  return number === height || number === 'latest' || number === 'safe' || number === 'finalized'
+}
+
 /** What a call returned, in hex. @throws RpcError when it failed, or could not start */
-export function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
+function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
   if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${gasLimit})`)
   if (outcome.failure === 'execution reverted') throw revertError(outcome.output)
   if (outcome.failure !== undefined) throw serverError(outcome.failure)
@@ -147,11 +191,6 @@ export function checkChainId({ chainId }: CallRequest, ownChainId: bigint): void
   if (chainId === undefined || chainId === ownChainId) return
   throw serverError(`chainId does not match node's (have=${chainId}, want=${ownChainId})`)
 }
-
-/** The outcome of a message: it ran, or it could not start, with geth's reason. */
-type CallOutcome =
-  | ({ readonly kind: 'applied' } & AppliedTransaction)
-  | { readonly kind: 'skipped'; readonly reason: string }
 
 /**
  * Runs a message and undoes what it did, so that the next one finds the same state. Without a tracer the outcome has no logs of code: nobody

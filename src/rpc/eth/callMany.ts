@@ -45,7 +45,7 @@ const ALL_TRANSACTIONS = -1
  */
 export const callMany = defineMethod({
   name: 'eth_callMany',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readBundles, readStateContext, readStateOverrides, readTimeout],
   required: 1,
   run: async (context, bundles, at, state, timeout) => {

@@ -12,19 +12,19 @@ import { prunedHistory } from './blockLookup.ts'
 
 export const chainId = defineMethod({
   name: 'eth_chainId',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ chain }) => toQuantity(chain.evmChainId),
 })
 
 export const blockNumber = defineMethod({
   name: 'eth_blockNumber',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ view }) => toQuantity(view.chain.headHeight),
 })
 
 export const syncing = defineMethod({
   name: 'eth_syncing',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ syncing }) => {
     const status = syncing()
     if (status === undefined) return false
@@ -39,7 +39,7 @@ export const syncing = defineMethod({
 /** Who gets the fees of blocks: the fee recipient of the newest one, which is its proposer's, as the node itself may not be a validator. */
 export const coinbase = defineMethod({
   name: 'eth_coinbase',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ view }) => {
     const header = view.chain.header(view.chain.headHeight)
     if (header === undefined) throw serverError('header not found')
@@ -50,7 +50,7 @@ export const coinbase = defineMethod({
 /** The node keeps no keys of accounts. */
 export const accounts = defineMethod({
   name: 'eth_accounts',
-  queue: 'socket',
+  runs: 'socket',
   run: () => [],
 })
 
@@ -60,7 +60,7 @@ export const accounts = defineMethod({
  */
 export const capabilities = defineMethod({
   name: 'eth_capabilities',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ view, retention }) => {
     const { headHeight, oldestBlock } = view.chain
     const hash = view.chain.hash(headHeight)
@@ -90,7 +90,7 @@ export const capabilities = defineMethod({
  */
 export const config = defineMethod({
   name: 'eth_config',
-  queue: 'socket',
+  runs: 'heavy',
   run: ({ view, chain }) => {
     const { forks } = chain
     const { headHeight } = view.chain

@@ -23,7 +23,7 @@ const AUTHORIZATION_GAS = 25_000n
  */
 export const createAccessList = defineMethod({
   name: 'eth_createAccessList',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readCallRequest, readBlockNumberOrHash, readStateOverrides],
   required: 1,
   run: async (context, request, selector = LATEST, state) => {

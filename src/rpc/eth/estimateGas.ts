@@ -29,7 +29,7 @@ const TOLERANCE_PER_MILLE = 15n
 /** The least gas limit, within 1.5 %, with which a transaction succeeds. */
 export const estimateGas = defineMethod({
   name: 'eth_estimateGas',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readCallRequest, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 1,
   run: async (context, request, selector = LATEST, state, block) =>

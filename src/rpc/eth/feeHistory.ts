@@ -38,7 +38,7 @@ export const readPercentiles: ParamReader<readonly number[]> = listReader(readPe
 
 export const feeHistory = defineMethod({
   name: 'eth_feeHistory',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readBlockCount, readBlockNumberOrTag, readPercentiles],
   required: 2,
   run: async ({ view, chain: config, execution, limits, monotonicMs }, count, newestBlock, percentiles = []) => {

@@ -8,7 +8,7 @@ import { baseFeeAfterHead, headHeader } from './nextBlock.ts'
 
 export const gasPrice = defineMethod({
   name: 'eth_gasPrice',
-  queue: 'cheap',
+  runs: 'cheap',
   run: ({ view, chain }) => {
     const baseFee = baseFeeAfterHead(view, chain) ?? 0n
     return toQuantity(suggestGasPrice(baseFee, suggestTip(view.chain)))
@@ -17,21 +17,21 @@ export const gasPrice = defineMethod({
 
 export const maxPriorityFeePerGas = defineMethod({
   name: 'eth_maxPriorityFeePerGas',
-  queue: 'cheap',
+  runs: 'cheap',
   run: ({ view }) => toQuantity(suggestTip(view.chain)),
 })
 
 /** Of the next block; null before London. */
 export const baseFee = defineMethod({
   name: 'eth_baseFee',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ view, chain }) => toNullableQuantity(baseFeeAfterHead(view, chain)),
 })
 
 /** The chain takes no blob transactions, so it stays at its minimum of 1 wei. */
 export const blobBaseFee = defineMethod({
   name: 'eth_blobBaseFee',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ view, chain }) => {
     const { excessBlobGas, number } = headHeader(view.chain)
     return toQuantity(blobBaseFeeOf(excessBlobGas ?? 0n, forkAt(chain, number)))

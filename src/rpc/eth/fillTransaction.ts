@@ -21,7 +21,7 @@ const PENDING: BlockSelector = byNumber('pending')
  */
 export const fillTransaction = defineMethod({
   name: 'eth_fillTransaction',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readCallRequest],
   run: async (context, request) => {
     const transaction = await fill(context, request)

@@ -37,31 +37,31 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
   return [
     defineMethod({
       name: 'eth_newFilter',
-      queue: 'socket',
+      runs: 'socket',
       params: [readFilterRequest],
       run: (context, { filter, json }) => add(context, logSpec(context.view.chain, filter, json)),
     }),
     defineMethod({
       name: 'eth_newBlockFilter',
-      queue: 'socket',
+      runs: 'socket',
       run: (context) => add(context, { kind: 'blocks' }),
     }),
     defineMethod({
       name: 'eth_newPendingTransactionFilter',
-      queue: 'socket',
+      runs: 'socket',
       params: [readBool],
       required: 0,
       run: (context, full) => add(context, { kind: 'transactions', full: full === true }),
     }),
     defineMethod({
       name: 'eth_uninstallFilter',
-      queue: 'socket',
+      runs: 'socket',
       params: [readIdentifier],
       run: (_, id) => filters.remove(id),
     }),
     defineMethod({
       name: 'eth_getFilterLogs',
-      queue: 'socket',
+      runs: 'socket',
       params: [readIdentifier],
       run: async ({ scope }, id) => {
         const spec = await filters.describe(id)
@@ -71,7 +71,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
     }),
     defineMethod({
       name: 'eth_getFilterChanges',
-      queue: 'socket',
+      runs: 'socket',
       params: [readIdentifier],
       run: async ({ view, scope }, id) => {
         const { headHeight } = view.chain

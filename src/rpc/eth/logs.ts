@@ -10,7 +10,7 @@ import { defineMethod, RawJson, type RpcContext } from '../jsonrpc/method.ts'
 import { byHash, byNumber } from '../params/blockSelector.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { logTextsOf } from './blockLogs.ts'
-import { findHeight, findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+import { findReceipts, heightOfTag, prunedHistory, settledHeight } from './blockLookup.ts'
 import { createKeptLogs, type KeptLogs, type LogText } from './keptLogs.ts'
 
 /** What a log has to match. */
@@ -24,7 +24,7 @@ const NO_KEPT_LOGS = createKeptLogs(0)
 /** Logs of a block or a range of blocks that match a filter, in order. */
 export const getLogs = defineMethod({
   name: 'eth_getLogs',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readLogFilter],
   settle: (chain, filter) => settledLogs(chain, filter),
   run: async (context, filter) => {
@@ -46,8 +46,8 @@ function settledLogs(
   { blockHash, fromBlock = 'latest', toBlock = 'latest', addresses, topics }: LogFilter,
 ): SettledRequest | undefined {
   if (fromBlock === 'pending' || toBlock === 'pending') return undefined
-  const from = findHeight(chain, blockHash === undefined ? byNumber(fromBlock) : byHash(blockHash))
-  const to = blockHash === undefined ? findHeight(chain, byNumber(toBlock)) : from
+  const from = settledHeight(chain, blockHash === undefined ? byNumber(fromBlock) : byHash(blockHash))
+  const to = blockHash === undefined ? settledHeight(chain, byNumber(toBlock)) : from
   if (from === undefined || to === undefined || from > to) return undefined
   const filter = {
     fromBlock: toQuantity(from),

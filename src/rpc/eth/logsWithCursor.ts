@@ -41,7 +41,7 @@ const MAX_STEPS = 100
  */
 export const getLogsWithCursor = defineMethod({
   name: 'eth_getLogsWithCursor',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readCursorRequest],
   run: async (context, { filter, cursor }) => {
     const range = wholeRange(context, filter, cursor)

@@ -19,7 +19,7 @@ import { minedReceipt } from './transactions.ts'
 /** Answers with the hash once the pool has admitted the transaction. */
 export const sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
-  queue: 'quick',
+  runs: 'quick',
   params: [readData],
   run: (context, raw) => submit(context, raw).then(bytesToHex),
 })
@@ -43,7 +43,7 @@ const readTimeout: ParamReader<number> = (json) => {
  */
 export const sendRawTransactionSync = defineMethod({
   name: 'eth_sendRawTransactionSync',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readData, readTimeout],
   required: 1,
   run: async (context, raw, timeoutMs) => {

@@ -5,7 +5,7 @@ import type { BlockContext, Rules } from '../../evm/blockContext.ts'
 import { type ExecutionEnvironment, type ImmediateEngine, type Message, WorkLimitReached } from '../../evm/engine.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
-import { applyCall } from '../../evm/transition.ts'
+import { applyCall, type CallMessage } from '../../evm/transition.ts'
 import { blockContextOf, rulesAt } from '../../execution/blockContext.ts'
 import { type Address, moduleAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
@@ -16,11 +16,10 @@ import type { NodeView } from '../../state/view.ts'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { responseTooLarge } from '../jsonrpc/errors.ts'
-import { readArguments } from '../jsonrpc/method.ts'
+import { type RpcMethod, readArguments } from '../jsonrpc/method.ts'
 import type { ContextLease, ShortCalls } from '../jsonrpc/runMethod.ts'
-import type { BlockSelector } from '../params/blockSelector.ts'
-import type { CallRequest } from '../params/callRequest.ts'
-import { blockFor, call, callResult, toCallMessage } from './call.ts'
+import type { CallOutcome } from '../jsonrpc/shortForm.ts'
+import { blockFor } from './call.ts'
 
 /** What the calls of a socket thread may take. Which of it is reached decides where a call runs, never what it answers. */
 interface ShortCallLimits {
@@ -55,16 +54,11 @@ export const SHORT_CALL_LIMITS: ShortCallLimits = {
 const FIRST_FORK = 'cancun'
 /** What stands for the work of an attempt without its code. */
 const ATTEMPT_GAS = 3_000
-/** Digits of the data of a call that is tried: 8 KB. */
-const MAX_DATA_DIGITS = 2 + 2 * 8_192
 /** Contracts and functions that are remembered to take long, of at most 60 characters each; then all are forgotten, and after so many blocks. */
 const MAX_LONG = 4_096
 const LONG_BLOCKS = 32
 /** Clients whose attempts in vain are counted; beyond them nobody new may try until the next block. */
 const MAX_CLIENTS = 4_096
-
-/** Fields of a request without which it is tried: all others are rare. */
-const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', 'maxFeePerBlobGas'] as const
 
 /** What runs the code of short calls. */
 interface ShortEngine {
@@ -76,8 +70,8 @@ interface ShortEngine {
 /** Why a call is left to a view thread. */
 type Refusal = 'unfit' | 'long' | 'busy' | 'client' | 'loading' | DropReason
 type DropReason = 'work' | 'reads' | 'precompile'
-/** JSON text of what a call returned, or why it is left to a view thread. */
-type Outcome = `"${string}"` | Refusal
+/** The call's answer in JSON, or why it is left to a view thread. */
+type Outcome = { readonly answer: string } | Refusal
 
 /** An attempt is given up where it does something that it may not do. */
 class CallDropped extends Error {
@@ -102,6 +96,12 @@ export interface ShortCallsOptions {
   readonly limits?: Partial<ShortCallLimits>
 }
 
+/** What code runs with, once it is loaded. */
+interface Loaded {
+  readonly engine: ImmediateEngine
+  readonly precompiles: PrecompileTable
+}
+
 /** What all calls on one head have in common. */
 interface Head {
   readonly view: NodeView
@@ -113,11 +113,8 @@ interface Head {
   readonly freeBlock: BlockContext
 }
 
-/** The fields of a request that are looked at before it is read. */
-type RawRequest = Readonly<Record<string, unknown>>
-
 /**
- * Tries `eth_call` in the thread that holds the connection: most calls take less than the way to a view thread and back. Nothing waits in
+ * Tries calls of code in the thread that holds the connection: most take less than the way to a view thread and back. Nothing waits in
  * between, so an attempt is bounded ({@link ShortCallLimits}) and dropped where it reaches a bound; the call then runs in a view thread from
  * the start. An attempt that ends has the view thread's answer: the same code runs on the same state with the same gas, and what it may not
  * do drops it.
@@ -129,13 +126,13 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   const { chain, lease, metrics, nowMs } = options
   const limits = { ...SHORT_CALL_LIMITS, ...options.limits }
   const turn = createTurnBudget(limits, nowMs)
-  /** by {@link targetOf} */
+  /** by `ShortForm.target` */
   const long = new Set<string>()
   let longSince = 0
   /** attempts in vain since the last block, by client */
   const drops = new Map<string, number>()
   let countedHeight = 0
-  let loaded: { readonly engine: ImmediateEngine; readonly precompiles: PrecompileTable } | undefined
+  let loaded: Loaded | undefined
   let isLoading = false
   let head: Head | undefined
 
@@ -206,41 +203,41 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     return { view, height, state, rules, block, freeBlock: blockFor({}, block) }
   }
 
+  const runOn = (head: Head, { engine, precompiles }: Loaded, message: CallMessage): CallOutcome => {
+    // A byte takes a few nanoseconds, as a unit of gas.
+    turn.spend(message.data?.length ?? 0)
+    const { block, freeBlock, rules, state } = head
+    const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
+    const gas = limits.precompileGas < chain.precompileGasLimit ? limits.precompileGas : chain.precompileGasLimit
+    const precompileGas = createPrecompileGas(gas)
+    const outcome = applyCall({
+      call: message,
+      world: new Journal(state),
+      block: isFree ? freeBlock : blockFor(message, block),
+      rules,
+      engine,
+      precompiles,
+      precompileGas,
+      workLimit: limits.work,
+      isDiscarded: true,
+      acceptsBlobs: true,
+    })
+    if (precompileGas.hitLimit && gas < chain.precompileGasLimit) drop('precompile')
+    return outcome
+  }
+
   /** The answer, or why there is none. @throws RpcError, which is the call's answer */
-  const attempt = (
-    params: readonly unknown[],
-    scope: CallScope,
-    { engine, precompiles }: NonNullable<typeof loaded>,
-  ): Outcome => {
+  const attempt = (method: RpcMethod, params: readonly unknown[], scope: CallScope, loaded: Loaded): Outcome => {
     const { context, release } = lease(scope)
     try {
       if (head?.view !== context.view) head = moveTo(context.view)
-      if (head === undefined || !includesFork(head.rules.fork, FIRST_FORK)) return 'unfit'
-      const [request, selector] = readArguments(call, params) as [CallRequest, BlockSelector | undefined]
-      if (!isHead(selector, head.height)) return 'unfit'
-      const message = toCallMessage(request, context)
-      // A byte takes a few nanoseconds, as a unit of gas.
-      turn.spend(message.data?.length ?? 0)
-      const { block, freeBlock, rules, state } = head
-      const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
-      const gas = limits.precompileGas < chain.precompileGasLimit ? limits.precompileGas : chain.precompileGasLimit
-      const precompileGas = createPrecompileGas(gas)
-      const outcome = applyCall({
-        call: message,
-        world: new Journal(state),
-        block: isFree ? freeBlock : blockFor(message, block),
-        rules,
-        engine,
-        precompiles,
-        precompileGas,
-        workLimit: limits.work,
-        isDiscarded: true,
-        acceptsBlobs: true,
-      })
-      if (precompileGas.hitLimit && gas < chain.precompileGasLimit) return 'precompile'
-      const text = `"${callResult(outcome, message)}"` as const
-      if (text.length > context.limits.responseBytes) throw responseTooLarge()
-      return text
+      const own = head
+      if (own === undefined || !includesFork(own.rules.fork, FIRST_FORK)) return 'unfit'
+      const shortHead = { height: own.height, run: (message: CallMessage) => runOn(own, loaded, message) }
+      const answer = method.short?.attempt(shortHead, context, ...readArguments(method, params))
+      if (answer === undefined) return 'unfit'
+      if (answer.length > context.limits.responseBytes) throw responseTooLarge()
+      return { answer }
     } catch (error) {
       if (error === WorkLimitReached.instance) return 'work'
       if (dropped === undefined) throw error
@@ -250,22 +247,21 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     }
   }
 
-  const tryCall = (params: readonly unknown[], scope: CallScope): Outcome => {
-    const request = requestIn(params)
-    if (request === undefined || scope.signal.aborted) return 'unfit'
+  const tryCall = (method: RpcMethod, params: readonly unknown[], scope: CallScope): Outcome => {
+    const target = method.short?.target(params)
+    if (target === undefined || scope.signal.aborted) return 'unfit'
     if (loaded === undefined) {
       if (!isLoading) void load()
       return 'loading'
     }
     forget()
-    const target = targetOf(request)
     if (long.has(target)) return 'long'
     const inVain = drops.get(scope.client) ?? (drops.size < MAX_CLIENTS ? 0 : limits.clientDrops)
     if (inVain >= limits.clientDrops) return 'client'
     if (!turn.begin()) return 'busy'
     reads = 0
     dropped = undefined
-    const outcome = attempt(params, scope, loaded)
+    const outcome = attempt(method, params, scope, loaded)
     if (!isDrop(outcome)) return outcome
     drops.set(scope.client, inVain + 1)
     // What was read is in the caches now: the next attempt comes further.
@@ -277,57 +273,27 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   }
 
   return {
-    method: call.name,
-    tryCall: (params, scope) => {
+    tryCall: (method, params, scope) => {
       const count = (outcome: Refusal | 'here'): void => metrics?.shortCallsTotal.inc({ outcome })
       let outcome: Outcome
       try {
-        outcome = tryCall(params, scope)
+        outcome = tryCall(method, params, scope)
       } catch (error) {
         count('here')
         throw error
       }
-      if (isAnswer(outcome)) {
-        count('here')
-        return outcome
+      if (typeof outcome === 'string') {
+        count(outcome)
+        return undefined
       }
-      count(outcome)
-      return undefined
+      count('here')
+      return outcome.answer
     },
   }
 }
 
-function isAnswer(outcome: Outcome): outcome is `"${string}"` {
-  return outcome.startsWith('"')
-}
-
 function isDrop(outcome: Outcome): outcome is DropReason {
   return outcome === 'work' || outcome === 'reads' || outcome === 'precompile'
-}
-
-/** The request of a call that may be tried, as it came; undefined: none. Its fields may still be wrong. */
-function requestIn([request, , state, block]: readonly unknown[]): RawRequest | undefined {
-  if ((state ?? undefined) !== undefined || (block ?? undefined) !== undefined) return undefined
-  if (typeof request !== 'object' || request === null) return undefined
-  const fields = request as RawRequest
-  for (const name of RARE_FIELDS) if ((fields[name] ?? undefined) !== undefined) return undefined
-  const { data, input, to } = fields
-  const isShort = (text: unknown): boolean => typeof text !== 'string' || text.length <= MAX_DATA_DIGITS
-  return isShort(data) && isShort(input) && isShort(to) ? fields : undefined
-}
-
-/** The contract that is called, and the function. */
-function targetOf({ to, input, data }: RawRequest): string {
-  const digits = input ?? data
-  const selector = typeof digits === 'string' ? digits.slice(0, 10) : ''
-  return `${typeof to === 'string' ? to.slice(0, 42) : ''}:${selector}`.toLowerCase()
-}
-
-function isHead(selector: BlockSelector | undefined, height: number): boolean {
-  if (selector === undefined) return true
-  if (selector.kind !== 'number') return false
-  const { number } = selector
-  return number === height || number === 'latest' || number === 'safe' || number === 'finalized'
 }
 
 /** The chain's own precompiles as attempts see them: `run` is in the place of all but the light ones. */

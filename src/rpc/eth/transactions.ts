@@ -1,11 +1,12 @@
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
-import type { TransactionLocation } from '../../chain/store/store.ts'
+import type { ChainReader, TransactionLocation } from '../../chain/store/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../jsonrpc/method.ts'
+import { type BlocksRead, blocksAt } from '../jsonrpc/place.ts'
 import {
   type BlockSelector,
   byHash,
@@ -14,13 +15,14 @@ import {
   readBlockNumberOrTag,
 } from '../params/blockSelector.ts'
 import { readHash, readIndex } from '../params/values.ts'
-import { type BlockBody, findBody, findHeight, findReceipts, formatReceipts } from './blockLookup.ts'
+import { type BlockBody, bodyRead, findBody, findReceipts, formatReceipts, settledHeight } from './blockLookup.ts'
 
 /** A mined or pooled transaction; null for an unknown one. */
 export const getTransactionByHash = defineMethod({
   name: 'eth_getTransactionByHash',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => transactionRead(chain, hash),
   run: async ({ view, txs }, hash) => {
     const mined = locate(view, hash)
     if (mined !== undefined) return formatLocated(mined)
@@ -31,55 +33,62 @@ export const getTransactionByHash = defineMethod({
 
 export const getTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockHashAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash, readIndex],
+  reads: (chain, hash) => bodyRead(chain, byHash(hash)),
   run: (context, hash, index) => orNull(atIndex(context, byHash(hash), index), formatLocated),
 })
 
 export const getTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockNumberAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag, readIndex],
+  reads: (chain, number) => bodyRead(chain, byNumber(number)),
   run: (context, number, index) => orNull(atIndex(context, byNumber(number), index), formatLocated),
 })
 
 /** The envelope's bytes of a mined or pooled transaction; `0x` for an unknown one, as geth answers. */
 export const getRawTransactionByHash = defineMethod({
   name: 'eth_getRawTransactionByHash',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => transactionRead(chain, hash),
   run: (context, hash) => rawTransaction(context, hash),
 })
 
 export const getRawTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockHashAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash, readIndex],
+  reads: (chain, hash) => bodyRead(chain, byHash(hash)),
   run: (context, hash, index) => formatRaw(atIndex(context, byHash(hash), index)),
 })
 
 export const getRawTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockNumberAndIndex',
-  queue: 'socket',
+  runs: 'socket',
   params: [readBlockNumberOrTag, readIndex],
+  reads: (chain, number) => bodyRead(chain, byNumber(number)),
   run: (context, number, index) => formatRaw(atIndex(context, byNumber(number), index)),
 })
 
 /** Null while the transaction is not in a block. */
 export const getTransactionReceipt = defineMethod({
   name: 'eth_getTransactionReceipt',
-  queue: 'socket',
+  runs: 'socket',
   params: [readHash],
+  reads: (chain, hash) => transactionRead(chain, hash),
   run: ({ view }, hash) => minedReceipt(view, hash) ?? null,
 })
 
 /** All receipts of a block in order; null for an unknown block. */
 export const getBlockReceipts = defineMethod({
   name: 'eth_getBlockReceipts',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readBlockNumberOrHash],
+  reads: (chain, selector) => bodyRead(chain, selector),
   settle: (chain, selector) => {
-    const height = findHeight(chain, selector)
+    const height = settledHeight(chain, selector)
     if (height === undefined) return undefined
     return { from: height, to: height, method: 'eth_getBlockReceipts', params: [toQuantity(height)] }
   },
@@ -103,6 +112,11 @@ export function minedReceipt(view: Pick<NodeView, 'chain'>, hash: Hash): JsonObj
   if (location === undefined) return undefined
   const block = findReceipts(view.chain, byNumber(location.height))
   return block === undefined ? undefined : formatReceipts(block, location.index)[0]
+}
+
+/** The block that {@link locateMined} and what follows it read. */
+export function transactionRead(chain: ChainReader, hash: Hash): BlocksRead | undefined {
+  return blocksAt('body', chain.heightsOfTransaction(hash))
 }
 
 /** Where a mined transaction is; undefined when it is unknown or its block is no longer kept. */

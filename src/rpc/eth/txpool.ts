@@ -10,7 +10,7 @@ import { readAddress } from '../params/values.ts'
 
 export const status = defineMethod({
   name: 'txpool_status',
-  queue: 'socket',
+  runs: 'socket',
   run: async ({ txs }) => {
     const { pending, queued } = await txs.status()
     return { pending: toQuantity(pending), queued: toQuantity(queued) }
@@ -25,13 +25,13 @@ const DIGITS_PER_BYTE = 2
 
 export const content = defineMethod({
   name: 'txpool_content',
-  queue: 'heavy',
+  runs: 'heavy',
   run: (context) => readContent(context, 'all', objectsIn(context), (pool) => contentJson(context, pool)),
 })
 
 export const inspect = defineMethod({
   name: 'txpool_inspect',
-  queue: 'heavy',
+  runs: 'heavy',
   run: (context) => {
     const most = { transactions: context.limits.responseBytes / SHORTEST_SUMMARY, bytes: Number.POSITIVE_INFINITY }
     return readContent(context, 'all', most, (pool) => contentJson(context, pool, summarize))
@@ -40,7 +40,7 @@ export const inspect = defineMethod({
 
 export const contentFrom = defineMethod({
   name: 'txpool_contentFrom',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readAddress],
   run: (context, sender) =>
     readContent(context, sender, objectsIn(context), async ({ pending, queued }) => {
@@ -52,7 +52,7 @@ export const contentFrom = defineMethod({
 /** All transactions that could be in the next block, by sender and nonce (`eth_pendingTransactions` of Nethermind and cosmos/evm). */
 export const pendingTransactions = defineMethod({
   name: 'eth_pendingTransactions',
-  queue: 'heavy',
+  runs: 'heavy',
   run: (context) =>
     readContent(context, 'pending', objectsIn(context), ({ pending }) =>
       writerFor(context, formatPendingTransaction).list(pending),

@@ -12,7 +12,9 @@ import type { KeptLogs } from '../eth/keptLogs.ts'
 import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 import type { SettledRequest } from './keptAnswers.ts'
+import type { BlocksRead, Runs } from './place.ts'
 import type { ResultText } from './resultText.ts'
+import type { ShortForm } from './shortForm.ts'
 
 /**
  * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
@@ -20,22 +22,17 @@ import type { ResultText } from './resultText.ts'
  */
 export interface RpcMethod {
   readonly name: string
-  readonly queue: MethodQueue
+  readonly runs: Runs
   readonly params: readonly ParamReader<unknown>[]
   readonly required: number
   /** The same request about a decided block; undefined: the answer may change, or there is no such block. Methods without it have no such requests. */
   readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
+  /** The blocks that the call reads; undefined: none but the head's. */
+  readonly reads?: (chain: ChainReader, args: readonly unknown[]) => BlocksRead | undefined
+  /** of a method that runs `short` */
+  readonly short?: ShortForm<RpcContext, unknown[]>
   run(context: RpcContext, args: readonly unknown[]): unknown
 }
-
-/**
- * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most; when it turns out to need the body
- * of an old block, it is run again like `cheap`, see `newestBlocksOf`), `quick` there too as
- * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
- * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, proofs, log scans, with a deadline; `trace`: like `heavy`, few at
- * a time, because they take much memory).
- */
-export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy' | 'trace'
 
 /** Reads one parameter from JSON. @throws InvalidArgument with geth's text */
 export type ParamReader<T> = (json: unknown) => T
@@ -56,18 +53,22 @@ export function defineMethod<
   const R extends number = P['length'],
 >(method: {
   readonly name: string
-  readonly queue: MethodQueue
+  readonly runs: Runs
   readonly params?: P
   readonly required?: R
   readonly settle?: (chain: ChainReader, ...args: ArgsOf<P, R>) => SettledRequest | undefined
+  readonly reads?: (chain: ChainReader, ...args: ArgsOf<P, R>) => BlocksRead | undefined
+  readonly short?: ShortForm<RpcContext, ArgsOf<P, R>>
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
-  const { name, queue, params = [], required = params.length, settle, run } = method
+  const { name, runs, params = [], required = params.length, settle, reads, short, run } = method
   return {
     name,
-    queue,
+    runs,
     params,
     required,
+    ...(reads === undefined ? {} : { reads: (chain, args) => reads(chain, ...(args as ArgsOf<P, R>)) }),
+    ...(short === undefined ? {} : { short: short as unknown as ShortForm<RpcContext, unknown[]> }),
     ...(settle === undefined ? {} : { settle: (chain, args) => settle(chain, ...(args as ArgsOf<P, R>)) }),
     run: (context, args) => run(context, ...(args as ArgsOf<P, R>)),
   }

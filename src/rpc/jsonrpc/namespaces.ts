@@ -18,5 +18,5 @@ export function namespaceOf(method: string): string {
 
 function rpcModules(namespaces: ReadonlySet<string>): RpcMethod {
   const modules = Object.fromEntries([...namespaces, 'rpc'].sort().map((name) => [name, '1.0']))
-  return defineMethod({ name: 'rpc_modules', queue: 'socket', run: () => modules })
+  return defineMethod({ name: 'rpc_modules', runs: 'socket', run: () => modules })
 }

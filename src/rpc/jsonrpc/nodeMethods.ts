@@ -7,19 +7,19 @@ import { defineMethod, type RpcMethod } from './method.ts'
 /** The EVM chain ID in decimal: the network's ID is the same. */
 export const version = defineMethod({
   name: 'net_version',
-  queue: 'socket',
+  runs: 'socket',
   run: ({ chain }) => chain.evmChainId.toString(),
 })
 
 export const listening = defineMethod({
   name: 'net_listening',
-  queue: 'socket',
+  runs: 'socket',
   run: () => true,
 })
 
 export const peerCount = defineMethod({
   name: 'net_peerCount',
-  queue: 'socket',
+  runs: 'socket',
   run: (context) => toQuantity(context.peerCount()),
 })
 
@@ -28,14 +28,14 @@ export const netMethods: readonly RpcMethod[] = [version, listening, peerCount]
 
 export const clientVersion = defineMethod({
   name: 'web3_clientVersion',
-  queue: 'socket',
+  runs: 'socket',
   run: (context) => context.clientVersion,
 })
 
 /** keccak-256, not the SHA-3 that was standardized. */
 export const sha3 = defineMethod({
   name: 'web3_sha3',
-  queue: 'socket',
+  runs: 'socket',
   params: [readData],
   run: (_, data) => bytesToHex(keccak256(data)),
 })

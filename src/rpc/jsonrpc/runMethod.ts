@@ -14,16 +14,9 @@ import {
 } from './errors.ts'
 import { readIdentifier } from './identifier.ts'
 import type { KeptAnswers } from './keptAnswers.ts'
-import {
-  type MethodQueue,
-  type MethodTable,
-  type RpcContext,
-  type RpcMethod,
-  readArguments,
-  resultText,
-} from './method.ts'
+import { type MethodTable, type RpcContext, type RpcMethod, readArguments, resultText } from './method.ts'
 import { namespaceOf } from './namespaces.ts'
-import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
+import { placeOf, type Runs, type ViewQueue } from './place.ts'
 import { packText, type ResultText } from './resultText.ts'
 
 /**
@@ -59,10 +52,8 @@ export interface MethodRunnerOptions {
 
 /** Runs calls that turn out to be short in this thread. */
 export interface ShortCalls {
-  /** the one method whose calls are tried */
-  readonly method: string
   /** The result's JSON text; undefined: the call is to run in a view thread. @throws RpcError, which is the call's answer */
-  tryCall(params: readonly unknown[], scope: CallScope): string | undefined
+  tryCall(method: RpcMethod, params: readonly unknown[], scope: CallScope): string | undefined
 }
 
 /** A context that may be used until it is released. */
@@ -81,9 +72,6 @@ export interface ViewPool {
   call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
 }
 
-/** The queues that view threads have. */
-export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
-
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
 
@@ -97,29 +85,6 @@ export function createMethodRunner({
   keptAnswers,
   log,
 }: MethodRunnerOptions): MethodRunner {
-  /** The answer to a request about a decided block; undefined for any other. */
-  const settled = (
-    { settle, queue, ...method }: RpcMethod,
-    params: readonly unknown[],
-    scope: CallScope,
-  ): ResultText | Promise<ResultText> | undefined => {
-    if (settle === undefined || keptAnswers === undefined) return undefined
-    const { context, release } = lease(scope)
-    try {
-      const { chain } = newestBlocksOf(context.view)
-      const request = settle(chain, readArguments(method, params))
-      return (
-        request &&
-        keptAnswers.find(chain, request, (same) => views.call(queue as ViewQueue, same.method, same.params, scope))
-      )
-    } catch (error) {
-      // The block that a hash is of has to be looked for in a segment.
-      if (isOldBlock(error)) return undefined
-      throw error
-    } finally {
-      release()
-    }
-  }
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
@@ -131,31 +96,36 @@ export function createMethodRunner({
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
-    const { queue } = method
-    if (queue !== 'socket' && queue !== 'quick') {
-      const short = name === shortCalls?.method ? shortCalls.tryCall(params, scope) : undefined
-      return short ?? settled(method, params, scope) ?? views.call(queue, name, params, scope)
-    }
-    const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
-    if (!runsHere) return views.call('cheap', name, params, scope)
+    const { runs, reads, settle } = method
+    const inView = (queue: ViewQueue) => views.call(queue, name, params, scope)
+    if (runs === 'short') return shortCalls?.tryCall(method, params, scope) ?? inView('heavy')
+    if (runs === 'quick' && !(quota !== undefined && (isInBatch || quota.take()))) return inView('cheap')
+    if (isViewQueue(runs) && reads === undefined && settle === undefined) return inView(runs)
+
     const { context, release } = lease(scope)
-    const moveOn = (error: unknown): Promise<ResultText> => {
-      if (isOldBlock(error)) return views.call(error.queue, name, params, scope)
-      throw error
-    }
     let result: unknown
     try {
-      result = method.run({ ...context, view: newestBlocksOf(context.view) }, readArguments(method, params))
-      if (!(result instanceof Promise)) return resultText(result)
-    } catch (error) {
-      return moveOn(error)
+      const { chain } = context.view
+      const args = readArguments(method, params)
+      const place = placeOf(runs, reads?.(chain, args), chain)
+      if (isViewQueue(place)) {
+        const settled = keptAnswers && settle?.(chain, args)
+        const answer =
+          settled && keptAnswers.find(chain, settled, (same) => views.call(place, same.method, same.params, scope))
+        return answer ?? inView(place)
+      }
+      result = method.run(context, args)
+      return result instanceof Promise ? result.then(resultText) : resultText(result)
     } finally {
       // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
       if (result instanceof Promise) void result.then(release, release)
       else release()
     }
-    return result.then(resultText, moveOn)
   }
+}
+
+function isViewQueue(place: Runs): place is ViewQueue {
+  return place === 'cheap' || place === 'heavy' || place === 'trace'
 }
 
 interface ViewCall {
@@ -165,7 +135,7 @@ interface ViewCall {
 
 /**
  * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
- * @throws RpcError; OldBlock where the call is to be run in another queue
+ * @throws RpcError
  */
 export async function serveViewCall(
   methods: MethodTable,
@@ -181,7 +151,6 @@ export async function serveViewCall(
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
     return typeof text === 'string' ? packText(text) : text
   } catch (error) {
-    if (isOldBlock(error)) throw error
     throw toRpcError(error, log, { method: name })
   }
 }

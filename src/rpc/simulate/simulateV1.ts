@@ -28,7 +28,7 @@ type Options = ReturnType<typeof readOptions>
  */
 export const simulateV1 = defineMethod({
   name: 'eth_simulateV1',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readOptions, readBlockNumberOrHash],
   required: 1,
   run: async (context, options, selector = LATEST) => {

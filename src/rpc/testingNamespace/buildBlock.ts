@@ -36,7 +36,7 @@ const MAX_EXTRA_DATA = 32
  */
 export const buildBlockV1 = defineMethod({
   name: 'testing_buildBlockV1',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readHash, readAttributes, readTransactions, readData],
   required: 2,
   run: async (context, parentHash, attributes, given, extraData = EMPTY_BYTES) => {
@@ -64,7 +64,7 @@ const COMMIT_MS = 20_000
  */
 export const commitBlockV1 = defineMethod({
   name: 'testing_commitBlockV1',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readAttributes, readTransactions, readData],
   required: 1,
   run: async (context, _attributes, given = []) => {

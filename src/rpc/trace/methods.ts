@@ -36,7 +36,7 @@ const readTypes: ParamReader<ReadonlySet<ParityTraceType>> = (json) => new Set(r
 /** The calls of all transactions of a block; null for an unknown block. */
 const block = defineMethod({
   name: 'trace_block',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrHash],
   run: (context, selector) => {
     const found = findHeader(context.view.chain, selector)
@@ -54,7 +54,7 @@ const block = defineMethod({
 /** The calls of a transaction; null for an unknown one. */
 const transaction = defineMethod({
   name: 'trace_transaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash],
   run: (context, hash) => transactionTraces(context, hash),
 })
@@ -64,7 +64,7 @@ const readPath = listReader(readCount, '[]hexutil.Uint')
 /** One call of a transaction: that with the given path of indices; null where there is none. */
 const get = defineMethod({
   name: 'trace_get',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readPath],
   run: async (context, hash, path) => {
     const traces = await transactionTraces(context, hash)
@@ -77,7 +77,7 @@ const get = defineMethod({
 /** What a mined transaction did; null for an unknown one. */
 const replayTransaction = defineMethod({
   name: 'trace_replayTransaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readTypes],
   run: (context, hash, types) => {
     const location = locateMined(context.view, hash)
@@ -92,7 +92,7 @@ const replayTransaction = defineMethod({
 /** What each transaction of a block did; null for an unknown block. */
 const replayBlockTransactions = defineMethod({
   name: 'trace_replayBlockTransactions',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrHash, readTypes],
   run: (context, selector, types) => {
     const found = findHeader(context.view.chain, selector)
@@ -112,7 +112,7 @@ const replayBlockTransactions = defineMethod({
 /** Traces a call on the state after a block. */
 const call = defineMethod({
   name: 'trace_call',
-  queue: 'trace',
+  runs: 'trace',
   params: [readCallRequest, readTypes, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 2,
   run: (context, request, types, selector = LATEST, state, overrides) =>
@@ -137,7 +137,7 @@ const readTracedCalls = listReader(readTracedCall, '[][]interface {}')
 /** Traces calls one after the other, each on what those before it have changed. */
 const callMany = defineMethod({
   name: 'trace_callMany',
-  queue: 'trace',
+  runs: 'trace',
   params: [readTracedCalls, readBlockNumberOrHash],
   required: 1,
   run: (context, calls, selector = LATEST) => {
@@ -168,7 +168,7 @@ const readRawBytes: ParamReader<Uint8Array> = (json) => {
 /** Traces a signed transaction on the state after a block, without sending it. */
 const rawTransaction = defineMethod({
   name: 'trace_rawTransaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readRawBytes, readTypes, readBlockNumberOrHash],
   required: 2,
   run: (context, raw, types, selector = LATEST) =>

@@ -38,7 +38,7 @@ const MAX_TRACED_BLOCKS = 1_000
  */
 export const filter = defineMethod({
   name: 'trace_filter',
-  queue: 'trace',
+  runs: 'trace',
   params: [readFilter],
   run: (context, wanted) =>
     withLimits(context, async (limits) => {

@@ -44,7 +44,7 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
     workerData,
     transferList: [calls.port2, pool.port2],
   })
-  const views = createViewPool([connect<SuiteViewService>(calls.port1)])
+  const views = createViewPool([connect<SuiteViewService>(calls.port1)], () => 0)
   const imported = await importSuite(directory)
   const context = suiteContext(imported, txs)
   const lease = (scope: typeof OWN_SCOPE = OWN_SCOPE) => ({ context: { ...context, scope }, release: () => undefined })

@@ -32,7 +32,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     ),
   )
   const kept = (height: number): MemoryBlock | undefined => (height < oldestBlock ? undefined : blocks[height])
-  const reader: ChainReader = {
+  return {
     headHeight: blocks.length - 1,
     base,
     oldestBlock,
@@ -41,17 +41,21 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     callHeights: () => Promise.reject(new Error('calls are not indexed')),
     header: (height) => (height > 0 && height < base ? undefined : blocks[height]?.header),
     hash: (height) => (height > 0 && height < base ? undefined : blocks[height]?.hash),
+    packedBelow: 0,
     heightOf: (hash) => heights.get(bytesKey(hash)),
+    heightsOf: (hash) => heightsIn(heights.get(bytesKey(hash))),
     transactions: (height) => kept(height)?.transactions,
     transactionCount: (height) => kept(height)?.transactions.length,
     receipts: (height) => kept(height)?.receipts,
     ethereumBlock: (height) => kept(height)?.encoded,
     size: (height) => kept(height)?.encoded.length,
     locate: (hash) => locations.get(bytesKey(hash)),
+    heightsOfTransaction: (hash) => heightsIn(locations.get(bytesKey(hash))?.height),
     locateNative: () => undefined,
     entryResults: (height) => kept(height) && entriesOf(kept(height)!),
     blockEvents: () => NO_BLOCK_EVENTS,
     heightOfConsensusHash: () => undefined,
+    heightsOfConsensusHash: () => [],
     encodedBlock: () => undefined,
     storedBlock: () => undefined,
     blockTimeMs: (height) =>
@@ -72,9 +76,11 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
         if (logs.some((log) => mayMatch(terms, log.address, log.topics))) yield [height]
       }
     },
-    withoutSegments: () => reader,
   }
-  return reader
+}
+
+function heightsIn(height: number | undefined): readonly number[] {
+  return height === undefined ? [] : [height]
 }
 
 function entriesOf({ transactions, receipts }: MemoryBlock): StoredEntry[] {

@@ -104,7 +104,7 @@ test('a proxy that is not trusted is told of once', () => {
 })
 
 describe('every transport knows its client', () => {
-  const whoAmI = defineMethod({ name: 'test_client', queue: 'socket', run: ({ scope }) => scope.client })
+  const whoAmI = defineMethod({ name: 'test_client', runs: 'socket', run: ({ scope }) => scope.client })
   const comet = createCometTable([defineCometMethod({ name: 'client', params: [], run: ({ client }) => client })])
   const forwarded = (address: string) => ({ 'x-forwarded-for': `192.0.2.1, ${address}` })
   let thread: TestThread

@@ -181,7 +181,7 @@ const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplac
 const remoteViews = viewThreads.map(({ remote }) => remote)
 const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
 const contexts = createContextSource({ data, feed, pool })
-const views = createViewPool(remoteViews)
+const views = createViewPool(remoteViews, () => withView(({ chain }) => chain.packedBelow))
 const compressor = createViewCompressor(remoteViews)
 const node = connectCometNode(data.copies, data.main)
 const rounds = followRoundEvents(data.copies.roundEvents, data.index)

@@ -10,9 +10,9 @@ import { CANCELLED, THREAD_LOST } from '../../../rpc/cosmos/nativeCall.ts'
 import type { NativeAnswer, NativeCall, NativePort } from '../../../rpc/cosmos/queryPort.ts'
 import type { CallScope } from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError } from '../../../rpc/jsonrpc/errors.ts'
-import { isOldBlock } from '../../../rpc/jsonrpc/newestBlocks.ts'
+import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
-import type { ViewPool, ViewQueue } from '../../../rpc/jsonrpc/runMethod.ts'
+import type { ViewPool } from '../../../rpc/jsonrpc/runMethod.ts'
 import type { RecoverAuthorities } from '../../wire/admissions.ts'
 import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes.ts'
 import { despiteStops, ThreadStopped } from '../../wire/port.ts'
@@ -39,28 +39,18 @@ interface RemoteView {
 /**
  * The view threads as one pool. With more than one, the first takes the cheap queue alone, so that no heavy call delays the
  * admission of a transaction; a heavy call goes to the thread with the fewest under way.
+ * @param packedBelow see `ChainReader`
  */
-export function createViewPool(views: readonly RemoteView[]): ViewPool & NativePort {
+export function createViewPool(views: readonly RemoteView[], packedBelow: () => number): ViewPool & NativePort {
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
   const runHeavy = leastBusy(others.length > 0 ? others : [first])
-  /** Runs a task in the queue that it has, or in the one where it can read the blocks that it wants. */
-  const inQueue = async <T>(asked: ViewQueue, task: (view: RemoteView, queue: ViewQueue) => Promise<T>): Promise<T> => {
-    const run = (queue: ViewQueue): Promise<T> => {
-      const inView = (view: RemoteView): Promise<T> => task(view, queue)
-      return queue === 'cheap' ? inView(first) : runHeavy(inView)
-    }
-    try {
-      return await run(asked)
-    } catch (error) {
-      if (!isOldBlock(error)) throw error
-      return run(error.queue)
-    }
-  }
+  const inQueue = <T>(queue: ViewQueue, task: (view: RemoteView) => Promise<T>): Promise<T> =>
+    queue === 'cheap' ? task(first) : runHeavy(task)
   return {
-    call: async (asked, method, params, { signal, ...due }) => {
+    call: async (queue, method, params, { signal, ...due }) => {
       try {
-        return await inQueue(asked, (view, queue) => view.call(queue, method, params, due, signal))
+        return await inQueue(queue, (view) => view.call(queue, method, params, due, signal))
       } catch (error) {
         // Not tried again: a call that ends its thread must not end one after another.
         throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
@@ -68,8 +58,10 @@ export function createViewPool(views: readonly RemoteView[]): ViewPool & NativeP
     },
     query: async (asked, call, { signal, ...due }) => {
       if (signal.aborted) return CANCELLED
+      // The query may read the block itself.
+      const queue = call.height > 0 && call.height < packedBelow() ? 'heavy' : asked
       try {
-        return await inQueue(asked, (view, queue) => view.query(queue, call, due, signal))
+        return await inQueue(queue, (view) => view.query(queue, call, due, signal))
       } catch (error) {
         if (error instanceof ThreadStopped) return THREAD_LOST
         // The client left while the call waited for a thread that was started again.

@@ -93,7 +93,7 @@ function methodOf(files: FileRegistry, path: string): DescMethod {
 
 async function answer(
   { port, metrics }: GrpcServicesOptions,
-  { path, queue }: NativeQuery,
+  { path, runs }: NativeQuery,
   method: DescMethod,
   request: Message,
   context: HandlerContext,
@@ -101,7 +101,7 @@ async function answer(
   const startMs = performance.now()
   const height = readHeight(context.requestHeader.get(HEIGHT_HEADER))
   const protobuf = toBinary(method.input, request)
-  const answered = await port.query(queue, { path, request: { protobuf }, height }, scopeOfGrpc(context))
+  const answered = await port.query(runs, { path, request: { protobuf }, height }, scopeOfGrpc(context))
   metrics?.requestsTotal.inc({ method: path, outcome: answered.kind === 'error' ? String(answered.code) : 'ok' })
   metrics?.requestSeconds.observe({ method: path }, (performance.now() - startMs) / 1000)
   if (answered.kind === 'error') throw new ConnectError(answered.message, answered.code as Code)

@@ -105,7 +105,7 @@ async function answerMatch(
         ? bodyJson(body, () => metrics?.refusedTotal.inc({ reason: 'text' }))
         : getJson(match, search)
     const call = { path: match.query.path, request: { json }, height: readHeight(height) }
-    return await port.query(match.query.queue, call, scope)
+    return await port.query(match.query.runs, call, scope)
   } catch (error) {
     if (error instanceof QueryError)
       return { kind: 'error', code: error.code, message: error.message, abci: error.abci }

@@ -64,7 +64,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     withChain: (read) => read(chain),
     withView: (read) => {
       const stateAt = () => ({ getNative: () => undefined }) as unknown as StateReader
-      return read({ chain: { ...chain, withoutSegments: () => chain }, stateAt } as unknown as NodeView)
+      return read({ chain, stateAt } as unknown as NodeView)
     },
     isCatchingUp: () => false,
     node: IDLE_NODE,

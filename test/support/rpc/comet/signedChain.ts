@@ -124,7 +124,10 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     nextLightBlock: (height) => height,
     validatorsAt: (height) => sets[height - 1],
     validatorSetAt: (height) => sets[height - 1],
+    packedBelow: 0,
     heightOfConsensusHash: (hash) => heights.get(bytesKey(hash)),
+    heightsOfConsensusHash: (hash) => [heights.get(bytesKey(hash)) ?? []].flat(),
+    heightsOfTransaction: () => [],
   }
 }
 

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createViewTasks } from '../../../../src/node/wire/viewTasks.ts'
 import { type CallScope, OWN_SCOPE, REQUEST_TIMEOUT_MS } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
-import type { ViewQueue } from '../../../../src/rpc/jsonrpc/runMethod.ts'
+import type { ViewQueue } from '../../../../src/rpc/jsonrpc/place.ts'
+
 import { createViewMetrics } from '../../../../src/telemetry/metrics.ts'
 
 const ARRIVED_MS = 1_000_000
@@ -22,7 +23,7 @@ beforeEach(() => {
   tasks = createViewTasks({
     lease: (scope) => {
       leases++
-      const view = { chain: { withoutSegments: () => undefined } }
+      const view = { chain: {} }
       return { context: { scope, view } as unknown as RpcContext, release: () => void leases-- }
     },
     heavyCalls: { all: 8, client: 6, traces: 2 },

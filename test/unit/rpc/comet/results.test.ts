@@ -33,7 +33,7 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
   } as unknown as RpcContext
   const log = { error: (fields: unknown) => expect.fail(JSON.stringify(fields)) }
   const table = createCometTable(
-    createResultMethods({
+    createResultMethods((read) => read(indexed.view().chain), {
       call: (_, name, args) => serveViewCall(COMET_VIEW_TABLE, context, { method: name, params: args }, log),
     }),
   )

@@ -75,8 +75,7 @@ async function trialOf(
   // One view for all calls on a head, as a feed gives it.
   const context = onNode.context()
   const trial: Trial = {
-    method: shortCalls.method,
-    tryCall: (params, scope) => shortCalls.tryCall(params, { ...scope, client: trial.client }),
+    tryCall: (method, params, scope) => shortCalls.tryCall(method, params, { ...scope, client: trial.client }),
     counted: async () => {
       const { values } = await metrics.shortCallsTotal.get()
       return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]))
@@ -86,7 +85,7 @@ async function trialOf(
     context: () => context,
     client: 'somebody',
   }
-  expect(shortCalls.tryCall([{ to: echo }], OWN_SCOPE)).toBeUndefined()
+  expect(shortCalls.tryCall(call, [{ to: echo }], OWN_SCOPE)).toBeUndefined()
   await nextTurn()
   return trial
 }
@@ -96,7 +95,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 /** What a call gives, or the error that it is answered with; undefined: it is left to a view thread. */
 function tried(shortCalls: ShortCalls, ...params: readonly unknown[]): unknown {
   try {
-    const text = shortCalls.tryCall(params, OWN_SCOPE)
+    const text = shortCalls.tryCall(call, params, OWN_SCOPE)
     return text === undefined ? undefined : JSON.parse(text)
   } catch (error) {
     return errorOf(error)
@@ -239,7 +238,7 @@ describe('left to a view thread are', () => {
 
   test('calls of clients who are gone', async () => {
     const trial = await trialOf()
-    expect(trial.tryCall([{ to: echo }], { ...OWN_SCOPE, signal: AbortSignal.abort() })).toBeUndefined()
+    expect(trial.tryCall(call, [{ to: echo }], { ...OWN_SCOPE, signal: AbortSignal.abort() })).toBeUndefined()
   })
 
   test('all, where the engine cannot be loaded', async () => {

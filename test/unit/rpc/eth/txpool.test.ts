@@ -127,6 +127,6 @@ describe('txpool', () => {
   })
 
   test('what reads the pool waits its turn among heavy calls', () => {
-    for (const { queue } of [content, contentFrom, inspect, pendingTransactions]) expect(queue).toBe('heavy')
+    for (const { runs } of [content, contentFrom, inspect, pendingTransactions]) expect(runs).toBe('heavy')
   })
 })

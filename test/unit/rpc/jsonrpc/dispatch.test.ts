@@ -19,11 +19,11 @@ const allRun = Promise.withResolvers<void>()
 const release = Promise.withResolvers<void>()
 
 const probes = [
-  defineMethod({ name: 'test_fail', queue: 'socket', params: [], required: 0, run: () => fail('secret path /root') }),
-  defineMethod({ name: 'test_failInView', queue: 'heavy', params: [], required: 0, run: () => fail('secret') }),
+  defineMethod({ name: 'test_fail', runs: 'socket', params: [], required: 0, run: () => fail('secret path /root') }),
+  defineMethod({ name: 'test_failInView', runs: 'heavy', params: [], required: 0, run: () => fail('secret') }),
   defineMethod({
     name: 'test_revert',
-    queue: 'heavy',
+    runs: 'heavy',
     params: [],
     required: 0,
     run: () => {
@@ -32,14 +32,14 @@ const probes = [
   }),
   defineMethod({
     name: 'test_big',
-    queue: 'heavy',
+    runs: 'heavy',
     params: [readAny],
     required: 1,
     run: (_, length) => 'x'.repeat(Number(length)),
   }),
   defineMethod({
     name: 'test_slow',
-    queue: 'heavy',
+    runs: 'heavy',
     params: [readAny],
     required: 1,
     run: async (_, name) => {
@@ -55,7 +55,7 @@ const probes = [
   }),
   defineMethod({
     name: 'test_produce',
-    queue: 'heavy',
+    runs: 'heavy',
     params: [],
     required: 0,
     run: async () => {
@@ -64,9 +64,9 @@ const probes = [
       return 'produced'
     },
   }),
-  defineMethod({ name: 'test_forever', queue: 'socket', params: [], required: 0, run: () => release.promise }),
-  defineMethod({ name: 'test_void', queue: 'socket', params: [], required: 0, run: () => undefined }),
-  defineMethod({ name: 'test_bigint', queue: 'socket', params: [], required: 0, run: () => 1n }),
+  defineMethod({ name: 'test_forever', runs: 'socket', params: [], required: 0, run: () => release.promise }),
+  defineMethod({ name: 'test_void', runs: 'socket', params: [], required: 0, run: () => undefined }),
+  defineMethod({ name: 'test_bigint', runs: 'socket', params: [], required: 0, run: () => 1n }),
 ]
 
 function fail(message: string): never {
@@ -334,7 +334,7 @@ describe('a batch', () => {
     let deadlineMs = monotonicMs() + 600_000
     const never = defineMethod({
       name: 'test_never',
-      queue: 'socket',
+      runs: 'socket',
       params: [],
       required: 0,
       run: () => {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   server = await startTestServer(node, thread, {
     cosmos: {
       ...NO_COSMOS,
-      comet: createCometTable(createResultMethods(views)),
+      comet: createCometTable(createResultMethods((read) => read(node.context().view.chain), views)),
       rest: { router: createRestRouter(QUERIES), port: views },
     },
     webSocketLimits: { requestsInFlight: 2 },

@@ -14,7 +14,7 @@ let elsewhere: number
 
 const quick = defineMethod({
   name: 'test_quick',
-  queue: 'quick',
+  runs: 'quick',
   params: [],
   required: 0,
   run: async () => {
@@ -100,8 +100,7 @@ test('whole blocks are decoded in the socket thread when they are among the newe
       }
     const { chain: reader } = context.view
     const bodies = { transactions: note(reader.transactions), receipts: note(reader.receipts), size: note(reader.size) }
-    const watchedReader = { ...reader, ...bodies, withoutSegments: () => watchedReader }
-    return { ...context, view: { ...context.view, chain: watchedReader } }
+    return { ...context, view: { ...context.view, chain: { ...reader, ...bodies } } }
   }
   const own = createTestThread(
     { ...chain, context: (overrides) => watched(decoded.socket, chain.context(overrides)) },

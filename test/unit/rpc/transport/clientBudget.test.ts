@@ -91,7 +91,7 @@ describe('shares of one client', () => {
   let criteriaBytes = 0
   /** ends the calls of test_held that wait */
   let release = Promise.withResolvers<string>()
-  const held = defineMethod({ name: 'test_held', queue: 'socket', run: () => release.promise })
+  const held = defineMethod({ name: 'test_held', runs: 'socket', run: () => release.promise })
   const sockets: TestSocket[] = []
 
   beforeAll(async () => {

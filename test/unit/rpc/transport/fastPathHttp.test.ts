@@ -17,7 +17,7 @@ const ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x1dcc"}'
 let release: (() => void) | undefined
 const slow = defineMethod({
   name: 'test_slow',
-  queue: 'socket',
+  runs: 'socket',
   params: [],
   required: 0,
   run: () =>
@@ -25,11 +25,11 @@ const slow = defineMethod({
       release = () => resolve('late')
     }),
 })
-const long = defineMethod({ name: 'test_long', queue: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
+const long = defineMethod({ name: 'test_long', runs: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
 
 const veryLong = defineMethod({
   name: 'test_veryLong',
-  queue: 'socket',
+  runs: 'socket',
   params: [],
   required: 0,
   run: () => 'üa'.repeat(200_000),

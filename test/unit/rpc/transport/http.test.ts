@@ -16,7 +16,7 @@ import {
 const readAny: ParamReader<unknown> = (json) => json
 const big = defineMethod({
   name: 'test_big',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAny],
   required: 1,
   run: (_, length) => 'ab'.repeat(Number(length) / 2),

@@ -30,14 +30,14 @@ let running = 0
 let mostRunning = 0
 const wait = defineMethod({
   name: 'test_wait',
-  queue: 'socket',
+  runs: 'socket',
   params: [],
   required: 0,
   run: () => gate.promise,
 })
 const turns = defineMethod({
   name: 'test_turns',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAny],
   required: 1,
   run: async (_, count) => {
@@ -49,7 +49,7 @@ const turns = defineMethod({
 })
 const big = defineMethod({
   name: 'test_big',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAny],
   required: 1,
   run: (_, length) => 'x'.repeat(Number(length)),

@@ -60,6 +60,21 @@ const recoverer = (calls: number[] = [], errors: unknown[] = []) => ({
 })
 
 describe('queries in view threads', () => {
+  it('wait in the heavy queue on the state after a block that may be in a segment', async () => {
+    const queues: string[] = []
+    const answer = { kind: 'json', height: 1, json: '{}' } as const
+    const remote = {
+      call: () => Promise.reject(new Error('no calls')),
+      query: async (queue: string) => {
+        queues.push(queue)
+        return answer
+      },
+    }
+    const pool = createViewPool([remote], () => 100)
+    for (const height of [0, 99, 100]) await pool.query('cheap', { ...call, height }, OWN_SCOPE)
+    expect(queues).toEqual(['cheap', 'heavy', 'cheap'])
+  })
+
   const call = { path: '/a', request: { json: '{}' }, height: 0 }
   const views = [{ call: () => Promise.reject(new Error('no calls')), query: rejectWhenAborted }]
 
@@ -70,7 +85,7 @@ describe('queries in view threads', () => {
   }
 
   it('are answered, not failed, when the client is gone before or while they wait', async () => {
-    const pool = createViewPool(views)
+    const pool = createViewPool(views, () => 0)
     const gone = AbortSignal.abort(new Error('gone'))
     expect(await pool.query('heavy', call, { ...OWN_SCOPE, signal: gone })).toEqual(CANCELLED)
     const leaving = new AbortController()

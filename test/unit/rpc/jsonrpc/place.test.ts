@@ -92,7 +92,10 @@ function threads() {
       query: () => Promise.reject(new Error('no queries')),
     }
   }
-  const views: ViewPool = createViewPool([viewThread(caches.first), viewThread(caches.second)])
+  const views: ViewPool = createViewPool(
+    [viewThread(caches.first), viewThread(caches.second)],
+    () => openChainReader(database).packedBelow,
+  )
   const socket = createTestThread(
     { ...node, context: (overrides) => contextOn(caches.socket, overrides) },
     { views, requestTimeoutMs: 1e9 },

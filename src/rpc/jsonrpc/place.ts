@@ -1,0 +1,53 @@
+import type { ChainReader } from '../../chain/store/store.ts'
+
+/*
+ * Which calls run where. To decode a whole block takes milliseconds that all other connections of a socket thread would wait for, so these
+ * threads decode the newest few only. To read a block from a segment, 64 are decoded, which takes several times as long, so only
+ * heavy tasks do that: there clients take turns, and transactions and commits that wait to be checked do not wait for them.
+ */
+
+/**
+ * Where a method may run:
+ * - `socket`: in the thread that holds the connection (a few database reads at most);
+ * - `quick`: there too as long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`;
+ * - `short`: tried there within the limits of a short call, else like `heavy`; see {@link ShortForm};
+ * - `cheap`: in a view thread, work of at most a few milliseconds;
+ * - `heavy`: in a view thread, with turns and a deadline (EVM code, proofs, log scans, blocks in segments);
+ * - `trace`: like `heavy`, few at a time, because they take much memory.
+ *
+ * A method of the first kinds that reads blocks says which ({@link BlocksRead}); old ones move the call to a view thread.
+ */
+export type Runs = 'socket' | 'quick' | 'short' | ViewQueue
+
+/** The queues of view threads. */
+export type ViewQueue = 'cheap' | 'heavy' | 'trace'
+
+/** The blocks that a call reads. */
+export interface BlocksRead {
+  /** `body`: transactions, receipts or the consensus block, which are decoded whole; `header`: the header or a hash alone */
+  readonly part: 'header' | 'body'
+  /** height of the oldest one */
+  readonly oldest: number
+}
+
+/**
+ * So many blocks are decoded in a socket thread: nearly all requests are for the newest, and its cache holds these together even when all are
+ * full. Each of them is decoded once, however often clients ask.
+ */
+const NEWEST_BLOCKS = 5
+
+/** Where a call runs that reads these blocks: the method's own place, or a queue of the view threads where it takes longer. */
+export function placeOf<R extends Runs>(
+  runs: R,
+  read: BlocksRead | undefined,
+  { headHeight, packedBelow }: Pick<ChainReader, 'headHeight' | 'packedBelow'>,
+): R | 'cheap' | 'heavy' {
+  if (read === undefined || runs === 'heavy' || runs === 'trace') return runs
+  if (read.oldest < packedBelow) return 'heavy'
+  return runs === 'socket' && read.part === 'body' && read.oldest <= headHeight - NEWEST_BLOCKS ? 'cheap' : runs
+}
+
+/** The blocks at these heights; undefined where there are none. */
+export function blocksAt(part: BlocksRead['part'], heights: readonly number[]): BlocksRead | undefined {
+  return heights.length === 0 ? undefined : { part, oldest: Math.min(...heights) }
+}
