@@ -1,7 +1,10 @@
 import type { ConsensusBlock } from '../chain/comet/block.ts'
 import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/comet/types.ts'
 
-/** The application's last block and what follows from it; consensus replays decided blocks from `height` + 1. */
+/**
+ * The application's last block and facts that follow from it; consensus replays decided blocks from
+ * `height` + 1.
+ */
 export interface ApplicationInfo {
   /** of the last block that is in the database; 0 after genesis */
   readonly height: number
@@ -23,7 +26,10 @@ export interface ApplicationInfo {
   readonly nextValidators: RankedValidatorSet
   /** block.max_gas of block `height` + 1; by default the genesis' */
   readonly maxGas?: number
-  /** whether block `height` came with a snapshot: then nobody executed it here, and no log has it. By default false. */
+  /**
+   * whether block `height` came with a snapshot: then it was not executed here, and no log has it;
+   * false by default
+   */
   readonly isFromSnapshot?: boolean
 }
 
@@ -80,7 +86,7 @@ export interface DecidedBlock {
   readonly encoded?: { readonly block: Uint8Array; readonly commit: Uint8Array }
 }
 
-/** Decided blocks that follow each other, to be executed one after the other (block sync). */
+/** Consecutive decided blocks to be executed in order (block sync). */
 export interface DecidedRun {
   /** At least one. The header of each is checked, under the assumption that the one before has the results that this header names. */
   readonly blocks: readonly DecidedBlock[]
@@ -107,8 +113,8 @@ export interface FinalizeResult {
 
 /**
  * - `valid`: may be put into a block
- * - `committed`, `expired`: may not be put into a block any more; the sender is not to blame
- * - `unpunishable`: nothing is left to punish: the validator is tombstoned, unbonded or gone
+ * - `committed`, `expired`: may no longer be put into a block; the sender is not to blame
+ * - `unpunishable`: no stake is left to punish: the validator is tombstoned, unbonded or removed
  * - `early`: its height is not decided on this node yet, or the block or its validators are not stored here
  * - `invalid`: no honest node sends it
  */
@@ -116,7 +122,7 @@ export type EvidenceVerdict =
   | { readonly verdict: 'valid' | 'committed' | 'expired' | 'unpunishable' | 'early' }
   | { readonly verdict: 'invalid'; readonly reason: string }
 
-/** What the application says of a proposed block. */
+/** The application's answer about a proposed block. */
 export type ProposalVerdict = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
 
 /**
@@ -126,9 +132,11 @@ export type ProposalVerdict = { readonly accepted: true } | { readonly accepted:
 export interface Application {
   info(): Promise<ApplicationInfo>
   /**
-   * Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. Undefined: it came upon an
-   * unforeseen error, which it has reported; this node proposes nothing in this round.
-   * @param budgetMs milliseconds after which it should be ready; it decides nothing but how much the block holds
+   * Chooses transactions for a block; executes them at once and retains the result for
+   * `finalizeBlock`. Undefined: it hit an unforeseen error, which it has reported; this node
+   * proposes nothing in this round.
+   * @param budgetMs milliseconds after which it should be ready; affects only how many transactions
+   * the block has
    */
   prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined>
   /** The verdict on evidence that a peer sent or this node found. */
@@ -142,8 +150,9 @@ export interface Application {
    */
   processProposal(block: ConsensusBlock, budgetMs?: number): Promise<ProposalVerdict | undefined>
   /**
-   * Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. When it resolves, the next height
-   * can begin; what is on stable storage then, `durableHeight` says. If the write fails later, a later call throws.
+   * Executes a decided block (or uses the retained result), writes and publishes it. Heights come
+   * in order. When it resolves, the next height can begin; `durableHeight` says which blocks are on
+   * stable storage. If the write fails later, a later call throws.
    */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
   /** Finalizes the blocks of a run, or its first ones (see `runsOf`); by default `finalizeBlock` is called for each. */

@@ -12,7 +12,7 @@ export function createBitSet(size: number, indices: Iterable<number> = []): BitS
   return set
 }
 
-/** An independent copy. */
+/** Returns an independent copy. */
 export function copyBitSet({ size, bytes }: BitSet): BitSet {
   return { size, bytes: bytes.slice() }
 }
@@ -41,7 +41,7 @@ export function bitIndices({ bytes }: BitSet): number[] {
   return indices
 }
 
-/** The numbers in `a` that are not in `b`, ascending; `b` may be smaller. */
+/** Returns the numbers in `a` that are not in `b`, ascending; `b` may be smaller. */
 export function bitDifference(a: BitSet, b: BitSet): number[] {
   const indices: number[] = []
   for (let at = 0; at < a.bytes.length; at++) collect(indices, at, a.bytes[at]! & ~(b.bytes[at] ?? 0))

@@ -6,52 +6,65 @@ const FIRST_SHARE = 0.3
 const MOST_SHARE = 0.6
 
 /**
- * The share of the interval that a height may take from the beginning of its round on. The rest is for precommits that come late, for
- * what the way of a block from its proposer hides (see {@link BuildBudget.received}), and for transactions of which each takes a great
- * part of the budget: a block that has one more than the last is as much slower.
+ * Share of the interval that a height may take from the beginning of its round on. The rest is for
+ * late precommits, for the time that a block's travel from its proposer hides (see
+ * {@link BuildBudget.received}), and for large transactions: if each takes a great part of the
+ * budget, a block with one more transaction is much slower than the last one.
  */
 const TARGET_SHARE = 0.8
-/** The same of the only validator, whom nobody has to follow. */
+/** The same share for the only validator: no other validator has to follow. */
 const ALONE_TARGET_SHARE = 0.9
 
 /**
- * The budget goes down by half of the way to what the last block asks for: two slow blocks in a row bring it there, and a single one
- * that had another reason (a disk, a pause) does not bring it to the bottom. It goes up by an eighth, because a block that is too large
- * costs every validator, and one that is too small costs only a moment's throughput.
+ * The budget falls by half of the difference to the last block's target: two slow blocks in a row
+ * bring it near the target, and a single slow one with another cause (a disk, a pause) does not. It
+ * rises by an eighth, because a block that is too large costs every validator, and one that is too
+ * small costs only a moment's throughput.
  */
 const DOWN = 1 / 2
 const UP = 1 / 8
 
-/** Each block of this node that others did not accept halves the budget, down to this share of what the measured times ask for. */
+/**
+ * Each block of this node that others did not accept halves the budget, down to this share of the
+ * budget from the measured times.
+ */
 const LEAST_ACCEPTED_SHARE = 1 / 64
 
 interface Measured {
   /** monotonic milliseconds at which its round began here */
   readonly roundMs: number
-  /** that its proposer worked on it, as far as this node can know */
+  /** time that its proposer worked on it, as far as this node can know */
   workMs: number
-  /** nothing more is learnt about it: later executions find the result of the first */
+  /**
+   * whether its execution was measured: later executions find the first result and show nothing
+   * more
+   */
   isExecuted: boolean
 }
 
 /**
- * How long this node may work on a block that it proposes, so that the others can follow within the block interval. Every height, of any
- * proposer, shows how long they take: of the time from the beginning of its round to its end, the proposer has worked for `workMs`, and
- * what is left went by for the way of the block, its execution on two thirds of the validators, votes, and a disk that is still busy with the
- * block before. If the others need r
- * times as long as the proposer for the same work, and the rest is L, then a block fits whose work w fulfils w + L + r × w = target. One
- * height shows the sum and not r and L. So each moves the budget to w + (target − total) / 2, the work that would have fitted for r = 1. It
- * comes to rest where the total is the target, whatever r is.
+ * Decides how long this node may work on a block that it proposes, so that the others can follow
+ * within the block interval. Every height, of any proposer, shows how long they take. From the
+ * beginning of its round to its end, the proposer has worked for `workMs`. The remaining time was
+ * needed for the travel of the block, its execution on two thirds of the validators, votes, and a
+ * disk that is still busy with the previous block.
  *
- * Only the size of this node's own proposals depends on it. Nothing of it reaches the state, and a proposer whose blocks are slow on
- * purpose can lower the others' budgets to {@link LEAST_SHARE} of the interval at most.
+ * If the others need r times as long as the proposer for the same work, and the remaining time
+ * without that is L, then a block fits when its work w fulfils w + L + r × w = target. One height
+ * shows only the sum, not r and L. So each height moves the budget to w + (target − total) / 2, the
+ * work that would have fitted for r = 1. The budget settles where the total is the target, for any
+ * r.
+ *
+ * The budget affects only the size of this node's own proposals, and never the state. A proposer
+ * that makes slow blocks on purpose can lower the others' budgets, but not below
+ * {@link LEAST_SHARE} of the interval.
  */
 export class BuildBudget {
   readonly #intervalMs: number
   readonly #leastMs: number
   readonly #mostMs: number
   #ms: number
-  /** of the budget that is used: what others accepted lately */
+  /** share of the budget that is used: lower after others have refused blocks */
   #acceptedShare = 1
   #refusals = 0
   #roundMs = 0
@@ -72,33 +85,35 @@ export class BuildBudget {
     return this.#ms * this.#acceptedShare
   }
 
-  /** How many blocks of this node in a row others did not accept. */
+  /** Returns how many blocks of this node in a row others did not accept. */
   get refusals(): number {
     return this.#refusals
   }
 
   /**
-   * Others did not accept a block of this node. What it took them does not show in the times: a check that was stopped has none. Each of
-   * this node's blocks that is decided takes back an eighth.
+   * Halves this node's budget because others did not accept a block of this node. The measured
+   * times do not show how long the block took them, since a stopped check is not measured. Each
+   * decided block of this node takes back an eighth.
    */
   refused(): void {
     this.#refusals++
     this.#acceptedShare = Math.max(LEAST_ACCEPTED_SHARE, this.#acceptedShare / 2)
   }
 
-  /** A round begins here. */
+  /** Called when a round begins here. */
   roundBegan(nowMs: number): void {
     this.#roundMs = nowMs
   }
 
-  /** This node has built a block. */
+  /** Called when this node has built a block. */
   built(beganMs: number, nowMs: number): void {
     this.#own = { roundMs: this.#roundMs, workMs: nowMs - beganMs, isExecuted: true }
   }
 
   /**
-   * The block of another proposer is complete. Its work took not longer than that since the beginning of the round, in which the way of
-   * the block is hidden, and ({@link executed}) as a rule not longer than its execution does.
+   * Called when the block of another proposer is complete. The proposer worked at most for the time
+   * since the beginning of the round, which includes the travel of the block, and as a rule ({@link
+   * executed}) at most for the time of its execution.
    */
   received(hash: Uint8Array, nowMs: number): void {
     const key = bytesKey(hash)
@@ -106,7 +121,7 @@ export class BuildBudget {
     this.#received.set(key, { roundMs: this.#roundMs, workMs: nowMs - this.#roundMs, isExecuted: false })
   }
 
-  /** It was executed. */
+  /** Called when a block was executed. */
   executed(hash: Uint8Array, beganMs: number, nowMs: number): void {
     const block = this.#received.get(bytesKey(hash))
     if (block === undefined || block.isExecuted) return
@@ -115,7 +130,7 @@ export class BuildBudget {
   }
 
   /**
-   * The height is over: a block was decided and executed; it may still be being stored.
+   * Called when the height is over: a block was decided and executed, but may not be stored yet.
    * @param decided whether this node has built it, and how many validators the height had
    */
   decided(

@@ -6,7 +6,7 @@ import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import type { PartsView } from './roundStateView.ts'
 
 /**
- * What is known about a block, in the order in which it becomes known; valid(v) of the paper is `valid`.
+ * The knowledge about a block, in the order in which it grows; valid(v) of the paper is `valid`.
  * - `incomplete`: parts are missing
  * - `unchecked`: complete
  * - `possible`: follows the rules of consensus; the application has not been asked
@@ -16,7 +16,10 @@ import type { PartsView } from './roundStateView.ts'
  */
 type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
 
-/** A block that the present height may decide. It starts as an ID, then gets its parts, and then the application's answer. */
+/**
+ * A block that the current height may decide. It starts as an ID, then gets its parts, and then the
+ * application's answer.
+ */
 export class CandidateBlock implements PartsView {
   readonly blockId: BlockId
   readonly #parts: (Part | undefined)[]
@@ -33,7 +36,7 @@ export class CandidateBlock implements PartsView {
     this.#missing = blockId.partSetHeader.total
   }
 
-  /** A candidate for a block with all its parts. */
+  /** Returns a candidate for a block with all its parts. */
   static ofBlock(block: ConsensusBlock, partSet: PartSet): CandidateBlock {
     const candidate = new CandidateBlock({ hash: headerHash(block.header), partSetHeader: partSet.header })
     for (const part of partSet.parts) candidate.#parts[part.index] = part
@@ -55,7 +58,7 @@ export class CandidateBlock implements PartsView {
     return this.#missing === 0
   }
 
-  /** Why it is invalid. */
+  /** Returns why it is invalid. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -73,7 +76,7 @@ export class CandidateBlock implements PartsView {
     return this.#parts[index]
   }
 
-  /** All parts of a complete block. */
+  /** Returns all parts of a complete block. */
   get parts(): readonly Part[] {
     return this.#parts as Part[]
   }
@@ -115,7 +118,7 @@ export class CandidateBlock implements PartsView {
     return (this.#status === 'asked' || this.#status === 'possible') && equalBytes(this.blockId.hash, hash)
   }
 
-  /** The newest round in which the application was asked; −1: it was not asked yet. */
+  /** Returns the newest round in which the application was asked; −1: it was not asked yet. */
   get askedRound(): number {
     return this.#askedRound
   }
@@ -126,7 +129,7 @@ export class CandidateBlock implements PartsView {
     this.#askedRound = round
   }
 
-  /** The application did not answer in time. */
+  /** Called when the application did not answer in time. */
   markUnchecked(): void {
     if (this.#status === 'asked') this.#status = 'possible'
   }
@@ -142,7 +145,7 @@ export class CandidateBlock implements PartsView {
   }
 }
 
-/** Cuts a block into parts and creates a complete candidate of it. */
+/** Cuts a block into parts and creates a complete candidate from it. */
 export function candidateOf(block: ConsensusBlock, bytes: Uint8Array): CandidateBlock {
   return CandidateBlock.ofBlock(block, createPartSet(bytes))
 }

@@ -29,8 +29,9 @@ export class CatchUp {
   }
 
   /**
-   * Asks a peer that has it for the present height's block. The height's votes may still arrive, so a node that was not fetching
-   * blocks before asks only in a periodic sweep (`isSweep`).
+   * Asks a peer for the current height's block, if the peer has it. The height's votes may still
+   * arrive, so a node that was not fetching blocks before asks only in a periodic sweep
+   * (`isSweep`).
    */
   check(view: Pick<RoundStateView, 'height'>, behind: Behind | undefined, isSweep: boolean): void {
     if (behind === undefined) {
@@ -53,7 +54,7 @@ export class CatchUp {
     this.#environment.onBehind(height, networkHeight)
   }
 
-  /** The peer has answered, or will not answer. */
+  /** Called when the peer has answered, or will not answer. */
   answered(peer: PeerId, height: number): void {
     if (this.#fetching?.peer === peer && this.#fetching.height === height) this.#fetching = undefined
   }
@@ -69,7 +70,7 @@ const ANSWER_TICKS = 5
 
 const MAX_BACKOFF_TICKS = 64
 
-/** The peer to ask for the decided block of the present height. */
+/** The peer to ask for the decided block of the current height. */
 export interface Behind {
   readonly peer: PeerId
   /** the height that the peer claims to be at; it was not checked */
@@ -91,7 +92,7 @@ interface PeerRecord {
   isSlow: boolean
 }
 
-/** A block that comes later than this keeps a node behind: others are decided meanwhile. */
+/** A node whose blocks arrive later than this stays behind: others are decided meanwhile. */
 const SLOW_TICKS = 2
 
 /** More than a validator set has members and a node has peers. */
@@ -113,7 +114,7 @@ export class CatchUpPeerSelector {
   readonly #keys = new Map<PeerId, string>()
   #choices = 0
 
-  /** The peer did not have the block of `height`, or sent a wrong one. */
+  /** Called when the peer did not have the block of `height`, or sent a wrong one. */
   failed(peer: PeerId, height: number, tick: number): void {
     const record = this.#records.get(this.#keys.get(peer) ?? peer)
     if (record === undefined) return
@@ -128,7 +129,9 @@ export class CatchUpPeerSelector {
     if (this.#choice?.peer === peer) this.#choice = undefined
   }
 
-  /** The height for which a peer was asked is decided, probably with the peer's block. */
+  /**
+   * Called when the height for which a peer was asked is decided, probably with the peer's block.
+   */
   entered(height: number, tick: number): void {
     const choice = this.#choice
     if (choice === undefined || choice.height >= height) return

@@ -1,7 +1,10 @@
 import type { ConsensusTiming } from '../chain/genesis/chainConfig.ts'
 import type { Clock } from './clock.ts'
 
-/** So many decided blocks of others are looked at; the median forgives a slow line and a single proposer whose clock is wrong. */
+/**
+ * Number of others' decided blocks that are compared; the median tolerates a slow line and a single
+ * proposer with a wrong clock.
+ */
 const BLOCKS = 9
 /** Minimum time between two lines of the log. */
 const REPEAT_MS = 60_000
@@ -15,11 +18,14 @@ interface ClockWatchOptions {
 }
 
 /**
- * Tells the operator when this node's clock and the network's disagree by more than the chain allows. A block's time is its proposer's
- * clock, and more than two thirds of the power found it timely, so the time at which proposals of decided blocks arrive here shows how
- * far this clock is ahead of the network's, plus the way of a message. Nothing is corrected: the node goes on with its clock, its
- * proposals are refused, and it prevotes nil where others are not.
- * @returns to be called with the time of each such proposal and that of its arrival, by this node's clock
+ * Tells the operator when this node's clock and the network's disagree by more than the chain
+ * allows. A block's time is its proposer's clock, and more than two thirds of the power found it
+ * timely, so the time at which proposals of decided blocks arrive here shows how far this clock is
+ * ahead of the network's, plus the travel time of a message. Nothing is corrected: the node
+ * continues with its clock, its proposals are refused, and it prevotes nil on blocks that others
+ * accept.
+ * @returns a function to be called with the time of each such proposal and the time of its arrival,
+ * by this node's clock
  */
 export function createClockWatch({ timing, clock, log, onOffset }: ClockWatchOptions) {
   const offsets: number[] = []

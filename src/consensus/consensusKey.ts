@@ -7,7 +7,10 @@ export type SigningRequest = (
   | { readonly kind: 'vote'; readonly vote: UnsignedVote }
 ) & { readonly signBytes: Uint8Array }
 
-/** What a remote signer answers, not verified. The time is an earlier one when it had signed the message before. */
+/**
+ * A remote signer's unverified answer. The time is an earlier one when the signer has signed the
+ * message before.
+ */
 export interface RemoteSignature {
   readonly timestampMs: number
   /** 64 bytes, ed25519 */
@@ -19,8 +22,8 @@ export interface PendingSignature {
   /** who is asked: the 32-byte key of the signer's connection; empty: one whose connection has no key */
   readonly signer: Uint8Array
   /**
-   * Sends the request; only when the log has it on stable storage. `done` is called once, or never: the answer to a request that is sent
-   * again before it is answered goes to the last one.
+   * Sends the request; must be called only when the log has it on stable storage. `done` is called
+   * at most once: when a request is sent again before its answer, only the last `done` is called.
    */
   readonly send: (done: (answer: RemoteSignature) => void) => void
 }
@@ -32,8 +35,9 @@ export interface ConsensusKey {
   /** ed25519, 32 bytes */
   readonly publicKey: Uint8Array
   /**
-   * @param askedBefore the `signer` that was asked for these very bytes and has not answered: nobody else may be asked for them
-   * @returns the signature (64 bytes), now or later; undefined when there is nobody to ask
+   * @param askedBefore the `signer` that was asked for these very bytes and has not answered: no
+   * other one may be asked for them
+   * @returns the signature (64 bytes), now or later; undefined when no signer can be asked
    */
   sign(request: SigningRequest, askedBefore?: Uint8Array): Uint8Array | PendingSignature | undefined
   /** The key that signs at this height, where there are several. */

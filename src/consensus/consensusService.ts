@@ -60,7 +60,10 @@ interface ConsensusServiceOptions {
   /** the data directory is a copy, so nothing is signed until it is known that the original does not either */
   readonly copy?: CopyMark | undefined
   readonly onDecided: (event: DecidedEvent) => void
-  /** Called once when consensus cannot go on: the application or the disk failed, or a rule of consensus was broken. */
+  /**
+   * Called once when consensus cannot continue: the application or the disk failed, or a rule of
+   * consensus was broken.
+   */
   readonly onHalt: (error: Error) => void
   /** Called when peers are too far ahead to follow them block by block. */
   readonly onBehind: (height: number, peerHeight: number) => void
@@ -88,11 +91,14 @@ export interface ConsensusService {
   readonly engine: ConsensusEngine | undefined
   /** to be called with the events of the network; peers are remembered while the engine is off */
   readonly events: TransportEvents
-  /** Starts consensus at the height after `state`, with a replay of the log's entries of that height. */
+  /**
+   * Starts consensus at the height after `state`, with a replay of the log's entries for that
+   * height.
+   */
   startEngine(): void
   /** Resolves when nothing is in progress: a block that is already decided is executed first. */
   stopEngine(): Promise<void>
-  /** A remote signer can be asked again: for what it did not sign of the present round. */
+  /** Asks a remote signer again for the messages of the current round that it did not sign. */
   resumeSigning(): void
   /** Adds evidence from this node's operator that the application found valid: it waits for a block and is sent to the peers. */
   addEvidence(evidence: Evidence): void
@@ -107,7 +113,7 @@ export interface ConsensusService {
 
 /**
  * Starts consensus up to the point where its engine can be started. The caller holds the lock of the data directory. The order:
- * 1. Ask the application for its last block: the log's entries from that height on are kept.
+ * 1. Ask the application for its last block: the log's entries from that height on are retained.
  * 2. Open the log and read all of it, before anything is signed: it is the signer's memory.
  * 3. Check that log and database belong together, before a block is executed.
  * 4. Create the guard and the evidence pool at the application's last block, before the replay, which reports each block to the pool.
@@ -115,7 +121,8 @@ export interface ConsensusService {
  * 6. Drop pending evidence that one of those blocks has reported.
  * 7. Create the signer, with the log's last signature and the height after the replay. The engine stays off: block sync may come
  *    first.
- * @throws WalError, RecoveryError, or what the application throws; the reason of `signal` when that is aborted
+ * @throws WalError, RecoveryError, or an error of the application; the reason of `signal` when that
+ * is aborted
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
   const { application, chain, keys, clock, onDecided, wal: walOptions } = options
@@ -311,7 +318,7 @@ class Service implements ConsensusService {
     await this.#wal.close()
   }
 
-  /** Whether it is the address of a key of this node's validator, of the present one or another. */
+  /** Whether the address belongs to one of this validator's keys, the current one or another. */
   #isOwn(address: Uint8Array): boolean {
     return this.#options.keys.addresses.some((own) => equalBytes(own, address))
   }
@@ -429,8 +436,9 @@ class Service implements ConsensusService {
   }
 
   /**
-   * A round may be over before the application comes to its block, which nobody would take then: the executor may still have been busy with
-   * a slow block of an earlier round. Building it all the same would delay the present round too.
+   * A round may be over before the application gets to its block, when the executor was busy with a
+   * slow block of an earlier round. The others would refuse the block then, and building it would
+   * also delay the current round.
    */
   async #build(engine: ConsensusEngine, request: ProposalRequest, round: number): Promise<void> {
     const present = engine.roundState
@@ -450,7 +458,8 @@ class Service implements ConsensusService {
     const { application, clock } = this.#options
     const { height } = block.header
     const hash = headerHash(block.header)
-    // The round may be over, while the executor was busy with another block: the present round's comes first.
+    // The round may have ended while the executor was busy with another block: the current round's
+    // block comes first.
     if (!engine.awaits(height, hash)) {
       engine.unchecked(height, hash)
       return
@@ -467,8 +476,9 @@ class Service implements ConsensusService {
   }
 
   /**
-   * How long a check may take: until its round is over, by the round's own timeouts for proposal and prevotes. Until then a verdict
-   * leads to a prevote, or, where the others were faster, to a precommit; and a block that they decide is executed already.
+   * Returns how long a check may take: until its round is over, by the round's own timeouts for
+   * proposal and prevotes. Until then a verdict leads to a prevote, or, where the others were
+   * faster, to a precommit; and a block that they decide is executed already.
    */
   #checkBudgetMs({ roundState: { round } }: ConsensusEngine): number {
     const { clock, chain } = this.#options
@@ -490,8 +500,9 @@ class Service implements ConsensusService {
 
   /**
    * The application has executed the block. The order:
-   * 1. Report the height to log and signer, so that nothing is signed for it any more. A copy may find that it can sign the next one.
-   *    Report its end to the budget of the next proposals, before the next height begins.
+   * 1. Report the height to log and signer, so that nothing more is signed for it. A copy may find
+   *    that it can sign the next one. Report its end to the budget of the next proposals, before
+   *    the next height begins.
    * 2. Report the block to the owner.
    * 3. Let the engine begin the next height, or stop it: if the log already has own messages of the next height (the database was an
    *    older copy), this node may sign there only after a start with a replay of the log.
@@ -561,8 +572,8 @@ class Service implements ConsensusService {
   #onUnknownSignature(vote: Vote): void {
     if (this.#signer.knows(vote)) return
     this.#copy?.sawSignature(vote.height)
-    // A signer that abstains uses it to learn what it has signed. Otherwise signing goes on, because this process cannot know whether
-    // it or the other one is the right one.
+    // An abstaining signer uses it to learn what it has signed. Otherwise signing continues,
+    // because this process cannot know whether it or the other process is the right one.
     if (this.#monitor.isObserving || this.#copy !== undefined) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
   }
@@ -592,7 +603,7 @@ async function executeDecided(
 
 function checkedResult(decided: DecidedBlock, result: FinalizeResult): FinalizeResult {
   if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
-    throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
+    throw new Error(`the application returned no hashes for block ${decided.block.header.height}`)
   }
   return result
 }
@@ -618,7 +629,7 @@ async function dropCommittedEvidence(
   }
 }
 
-/** Runs asynchronous calls one after the other, in the order in which they come. */
+/** Runs asynchronous calls one after another, in the order in which they come. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -36,7 +36,7 @@ export interface ConsensusChain {
   readonly evidence: Pick<EvidenceParams, 'maxBytes'>
 }
 
-/** What the genesis fixes for consensus. */
+/** Parameters of consensus that the genesis fixes. */
 export interface EngineChain extends ConsensusChain {
   readonly genesisHash: Uint8Array
   /** milliseconds since the epoch; no block has an earlier time */
@@ -82,7 +82,7 @@ export interface ConsensusState extends ConsensusChain {
 }
 
 /**
- * The state after the application's last block.
+ * Returns the state after the application's last block.
  * @throws Error when the ID or commit of the last block is missing
  */
 export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): ConsensusState {
@@ -108,8 +108,9 @@ export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): Con
 }
 
 /**
- * The state after a decided block of the next height H, whose execution gave `result`. Its changes of validators take effect at H + 2,
- * because header H has already named the set of H + 1 (CometBFT state/execution.go, updateState).
+ * Returns the state after a decided block of the next height H, whose execution returned `result`.
+ * Its changes of validators take effect at H + 2, because header H has already named the set of H +
+ * 1 (CometBFT state/execution.go, updateState).
  * @throws TypeError when the changes are invalid, which the application has to prevent
  */
 export function advanceState(state: ConsensusState, decided: DecidedBlock, result: FinalizeResult): ConsensusState {
@@ -134,7 +135,7 @@ function withMaxGas(params: BlockParams, maxGas = params.maxGas): BlockParams {
   return maxGas === params.maxGas ? params : { ...params, maxGas }
 }
 
-/** What a proposer adds to the state to make a block. */
+/** The parts of a block that its proposer adds to the state. */
 interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number
@@ -143,7 +144,7 @@ interface BlockContent extends ProposedData {
   readonly lastCommit: Commit
 }
 
-/** The block of the next height. */
+/** Returns the block of the next height. */
 export function makeBlock(state: ConsensusState, content: BlockContent): ConsensusBlock {
   const { txs, evidence, timeMs, proposerAddress, lastCommit } = content
   return {
@@ -170,8 +171,9 @@ export function makeBlock(state: ConsensusState, content: BlockContent): Consens
 }
 
 /**
- * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). It does not check the proposer's turn and
- * the timeliness, which depend on the round, nor transactions and evidence, which the application checks.
+ * Returns why a block cannot be the next one; undefined when it can (CometBFT state/validation.go).
+ * It does not check the proposer's turn and the timeliness, which depend on the round, nor
+ * transactions and evidence, which the application checks.
  * @param verifySignature of the last commit; `verified`: all its signatures were found valid before
  */
 export function checkBlock(

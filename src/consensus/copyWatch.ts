@@ -10,8 +10,9 @@ export interface CopyMark {
 }
 
 /**
- * So many blocks in a row must be decided without a signature of the key. One would do for an original that has stopped; of one that runs, a
- * single commit may lack the vote because it came late.
+ * Number of blocks in a row that must be decided without a signature of the key. One would do for
+ * an original that has stopped; if the original runs, a single commit may lack its vote because the
+ * vote came late.
  */
 export const QUIET_BLOCKS = 10
 /** A block whose time is further from this node's clock was decided a while ago, and may be followed by others that the key has signed. */
@@ -26,10 +27,12 @@ interface CopyWatchOptions {
 }
 
 /**
- * Decides when a validator that was started from a copy may sign. Its log does not know what the original has signed since, and no time makes
- * that safe. But nobody can have signed for a height before the one below was decided. So it waits, for as long as that takes, until
- * blocks are decided that the key has no part in: live, in consensus, above the copy and above every signature of the key that
- * was seen in a commit or in a vote.
+ * Decides when a validator that was started from a copy may sign. Its log does not know what the
+ * original has signed since, and waiting for some time does not make signing safe. But the original
+ * cannot have signed for a height before the one below was decided. So the copy waits, for as long
+ * as it takes, until blocks are decided live, in consensus, without a signature of the key. They
+ * must be above the copy's head and above every signature of the key that was seen in a commit or
+ * in a vote.
  *
  * It cannot know of an original that runs and is cut off from the network, or that is started later.
  */
@@ -52,13 +55,16 @@ export class CopyWatch {
     if (hasSigned(commit, this.#addresses)) this.sawSignature(commit.height)
   }
 
-  /** The key has signed for this height, elsewhere. */
+  /** Called when the key has signed for this height, elsewhere. */
   sawSignature(height: number): void {
     this.#signed = Math.max(this.#signed, height)
     this.#quiet = 0
   }
 
-  /** A block was executed that consensus has not just decided here: nobody knows what came after it. */
+  /**
+   * Called when a block was executed that consensus has not just decided here: it is not known
+   * which blocks follow it.
+   */
   synced(): void {
     this.#quiet = 0
   }

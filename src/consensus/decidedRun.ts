@@ -3,8 +3,9 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, DecidedRun, FinalizeResult, RunResult } from './application.ts'
 
 /**
- * What executing a block has to give if the block with the header `next` can follow it, which names both hashes. A run has no block
- * that changes validators or parameters, except its last. It says nothing of stable storage.
+ * Returns the result that the execution of a block must have if the block with the header `next`,
+ * which names both hashes, can follow it. A run has no block that changes validators or parameters,
+ * except its last. The result says nothing about stable storage.
  */
 export function claimedResult(next: ConsensusHeader): FinalizeResult {
   const { appHash, lastResultsHash } = next
@@ -22,14 +23,16 @@ function isAsClaimed(result: FinalizeResult, next: ConsensusHeader, maxGas: numb
 }
 
 /**
- * Makes `finalizeRun` of an application from its `finalizeBlock`. A run ends before a block that cannot follow, because the execution
- * of the block before gave something else than the header claims: the caller checks that block again. It also ends where `goesOn` says
- * so. An error in a later block than the first is thrown by the next call, as the caller has to learn first which blocks were executed.
- * @param goesOn called between two blocks: whether the run goes on
+ * Makes `finalizeRun` of an application from its `finalizeBlock`. A run ends before a block that
+ * cannot follow, because the result of the block before differs from the claims in the header: the
+ * caller checks that block again. It also ends where `shouldContinue` returns false. An error in a
+ * later block than the first is thrown by the next call, since the caller has to learn first which
+ * blocks were executed.
+ * @param shouldContinue called between two blocks: whether the run continues
  */
 export function runsOf(
   finalizeBlock: Application['finalizeBlock'],
-  goesOn: () => Promise<boolean> = async () => true,
+  shouldContinue: () => Promise<boolean> = async () => true,
 ): (run: DecidedRun) => Promise<RunResult> {
   let failure: { readonly error: unknown } | undefined
   const finalize = async (decided: DecidedBlock): Promise<FinalizeResult | undefined> => {
@@ -45,7 +48,7 @@ export function runsOf(
     let last: FinalizeResult | undefined
     for (const decided of blocks) {
       if (last !== undefined) {
-        if (!isAsClaimed(last, decided.block.header, maxGas) || !(await goesOn())) break
+        if (!isAsClaimed(last, decided.block.header, maxGas) || !(await shouldContinue())) break
       }
       const result = failure === undefined ? await finalize(decided) : undefined
       if (result === undefined) break

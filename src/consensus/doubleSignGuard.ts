@@ -36,7 +36,7 @@ export class DoubleSignGuard {
   /** the chain holds a signature that the log lacks */
   #foundUnknown = false
 
-  /** @param addresses of all keys of this node's validator: the log has what was signed with any of them */
+  /** @param addresses of all keys of this node's validator: the log has the signatures of each */
   constructor(addresses: readonly Uint8Array[], recovery: Recovery, isLogNew: boolean) {
     this.#addresses = addresses
     this.#recovery = recovery
@@ -73,7 +73,7 @@ export class DoubleSignGuard {
       return { throughHeight: height, endsByTimeout: true, why }
     }
     if (isLogNew) {
-      const why = 'the log does not know what this key has signed: it was begun anew beside an older database'
+      const why = 'the log does not know what this key has signed: it was created anew next to an older database'
       return { throughHeight: height, endsByTimeout: true, why }
     }
     return undefined
@@ -108,7 +108,7 @@ export class DoubleSignMonitor {
   readonly #signer: Pick<Signer, 'abstainThrough'>
   readonly #clock: Pick<Clock, 'setTimer' | 'monotonicMs'>
   readonly #warn: WalOptions['warn']
-  /** kept until its height is decided, also when the engine is stopped and started meanwhile */
+  /** retained until its height is decided, also when the engine is stopped and started meanwhile */
   #observation: Observation | undefined
   #timer: { readonly cancel: () => void; readonly sinceMs: number } | undefined
 
@@ -130,8 +130,9 @@ export class DoubleSignMonitor {
   }
 
   /**
-   * The engine is about to begin the height after `state`.
-   * @param resume called when the signer may sign again; then it can sign the messages of the present round that it did not sign
+   * Called when the engine is about to begin the height after `state`.
+   * @param resume called when the signer may sign again; then it can sign the unsigned messages of
+   * the current round
    */
   begin(state: ConsensusState, resume: () => void): void {
     // An abstention that waits for the replay of a height is examined again at each start.
@@ -171,7 +172,7 @@ export class DoubleSignMonitor {
     const fields = fieldsOf(abstention)
     if (abstention.endsByTimeout && state.validators.validators.length === 1) {
       this.#warn(
-        'this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed',
+        'this validator may sign twice for a height: it is the only validator, so no peer can tell it what it signed',
         fields,
       )
       return undefined

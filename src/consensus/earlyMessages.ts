@@ -3,7 +3,10 @@ import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/com
 import { createProposerLookup } from '../chain/comet/validatorSet.ts'
 import type { MessageInput } from './inputsAndEffects.ts'
 
-/** How many rounds of the next height have their votes kept. While this node is only a little behind, later rounds have not begun. */
+/**
+ * Number of rounds of the next height whose votes are retained. While this node is only a little
+ * behind, later rounds have not begun.
+ */
 const EARLY_ROUNDS = 2
 
 type ProposalInput = Extract<MessageInput, { readonly kind: 'proposal' }>
@@ -11,8 +14,9 @@ type PartInput = Extract<MessageInput, { readonly kind: 'part' }>
 type VoteInput = Extract<MessageInput, { readonly kind: 'vote' }>
 
 /**
- * Messages of the next height that came early; its validators are known already. Only votes and the proposal with a valid signature
- * are kept, and the parts of that proposal's block: at most 4 votes per validator, one proposal and one block.
+ * Messages of the next height that came early; its validators are known already. Only votes and the
+ * proposal with a valid signature are retained, and the parts of that proposal's block: at most 4
+ * votes per validator, one proposal and one block.
  */
 export class EarlyMessages {
   readonly height: number
@@ -38,7 +42,7 @@ export class EarlyMessages {
     return this.#inputs
   }
 
-  /** Whether a vote is kept if its signature is valid. */
+  /** Whether a vote is retained if its signature is valid. */
   wantsVote(vote: Vote): boolean {
     return vote.round < EARLY_ROUNDS && !this.#votes.has(voteKey(vote))
   }
@@ -57,7 +61,7 @@ export class EarlyMessages {
     this.#inputs.push(input)
   }
 
-  /** Keeps a part if it belongs to the proposal's block. */
+  /** Retains a part if it belongs to the proposal's block. */
   addPart(input: PartInput): void {
     const { round, part } = input
     if (this.#proposal === undefined || round !== 0 || this.#parts.has(part.index)) return

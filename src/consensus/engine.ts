@@ -37,9 +37,10 @@ export interface EngineOptions {
 type EffectOf<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>
 
 /**
- * One node's part in consensus: passes inputs to the log and the reducer, and carries out the reducer's effects in their order.
- * Synchronous, without a clock, disk or network of its own. Its functions may be called at any time, also by the environment's
- * functions while the engine is calling them. What must be synced before a message is sent: see {@link Outbox}.
+ * One node's part in consensus: passes inputs to the log and the reducer, and carries out the
+ * reducer's effects in their order. Synchronous, without a clock, disk or network of its own. Its
+ * functions may be called at any time, also by the environment's functions while the engine is
+ * calling them. {@link Outbox} explains which log entries must be synced before a message is sent.
  */
 export class ConsensusEngine {
   readonly #options: EngineOptions
@@ -90,7 +91,9 @@ export class ConsensusEngine {
     this.#reporter = new RoundReporter(environment.roundEvents, (run) => this.#outbox.push(run))
   }
 
-  /** The present height, for gossip and RPC. The returned object changes with each input. */
+  /**
+   * Returns the current height, for gossip and RPC. The returned object changes with each input.
+   */
   get roundState(): RoundStateView {
     return this.#rounds
   }
@@ -141,7 +144,7 @@ export class ConsensusEngine {
     this.#inbox.clear()
   }
 
-  /** A message of a peer, decoded and not verified. */
+  /** Takes a peer's message, decoded and not verified. */
   receive(from: PeerId, message: ConsensusMessage): void {
     if (this.#phase !== 'running') return
     if (message.kind === 'status') {
@@ -169,7 +172,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** A decided block from a peer, not verified yet. */
+  /** Takes a decided block from a peer, not verified yet. */
   receiveDecided(from: PeerId, block: ConsensusBlock, commit: Commit): void {
     this.#catchUp.answered(from, block.header.height)
     this.#decision.fetched(block)
@@ -184,7 +187,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** The answer to `environment.build`. */
+  /** Takes the answer to `environment.build`. */
   built(height: number, round: number, data: ProposedData): void {
     if (this.#phase !== 'running') return
     this.#guarded(() => {
@@ -193,7 +196,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** The answer to `environment.validate`; `reason` undefined: accepted. */
+  /** Takes the answer to `environment.validate`; `reason` undefined: accepted. */
   validated(height: number, blockHash: Uint8Array, reason: string | undefined): void {
     this.#input({ kind: 'validated', height, blockHash, reason })
   }
@@ -207,14 +210,14 @@ export class ConsensusEngine {
     this.#input({ kind: 'unchecked', height, blockHash })
   }
 
-  /** Whether the present round waits for the application's answer about this block. */
+  /** Whether the current round waits for the application's answer about this block. */
   awaits(height: number, blockHash: Uint8Array): boolean {
     return this.isOpen(height) && this.#rounds.candidate?.isAwaited(blockHash) === true
   }
 
   /**
-   * `environment.build` or `validate` of this height will not be answered. The round goes on by its timeout, which the only validator
-   * gets now.
+   * Called when `environment.build` or `validate` of this height will not be answered. The round
+   * continues by its timeout, which the only validator of a chain gets now.
    */
   unanswered(height: number): void {
     const waived = this.#waivedTimeout
@@ -223,7 +226,7 @@ export class ConsensusEngine {
   }
 
   /**
-   * The answer to `environment.finalize`: the block is executed. The order:
+   * Takes the answer to `environment.finalize`: the block is executed. The order:
    * 1. Set the new state: everything after this belongs to the next height.
    * 2. Report the block's time to the evidence pool: conflicting votes become evidence, which is sent to the peers.
    * 3. The owner learns of the block.
@@ -244,16 +247,19 @@ export class ConsensusEngine {
     })
   }
 
-  /** The signer does not abstain any more, or can be asked again: it now signs the messages of the present round that it did not sign. */
+  /**
+   * Lets a signer that no longer abstains, or can be asked again, sign the unsigned messages of the
+   * current round.
+   */
   resumeSigning(): void {
-    // Once the height is decided, nobody needs them.
+    // Once the height is decided, they are not needed.
     if (this.#phase !== 'running' || this.#decision.isPending) return
     this.#guarded(() => {
       for (const effect of this.#ownMessages.takeUnsigned()) this.#sign(effect)
     })
   }
 
-  /** Something that the engine needs has failed: nothing more is signed or sent. */
+  /** Called when something that the engine needs has failed: nothing more is signed or sent. */
   fail(error: unknown): void {
     this.#halt(error)
   }
@@ -398,7 +404,10 @@ export class ConsensusEngine {
     } else this.#pushOwn(signed)
   }
 
-  /** A remote signer has answered. What comes for an engine that has stopped is not logged: the next one asks again. */
+  /**
+   * Takes a remote signer's answer. An answer for a stopped engine is not logged: the next engine
+   * asks again.
+   */
   #signed(complete: () => readonly Input[] | undefined): void {
     if (this.#phase === 'running') this.#guarded(() => this.#pushOwn(complete() ?? []))
   }
@@ -414,8 +423,8 @@ export class ConsensusEngine {
    * 1. Stop the timers: the height's rounds are over.
    * 2. Append the decision to the log: after a crash the node decides the same block.
    * 3. Let the outbox wait for the log's next sync, which also covers this node's own precommit for the block.
-   * 4. After the sync, let the application execute the block, so the database never has a block whose decision the log could lose.
-   *    {@link finalized} goes on from there.
+   * 4. After the sync, let the application execute the block, so the database never has a block
+   *    whose decision the log could lose. {@link finalized} continues from there.
    */
   #finalize(effect: EffectOf<'finalize'>): void {
     // 1.
@@ -463,7 +472,10 @@ export class ConsensusEngine {
     for (const item of evidence) this.#outbox.push(() => this.#environment.publishEvidence(item))
   }
 
-  /** A peer sent what no honest peer sends: the transport punishes it, and for a while it is not asked for blocks. */
+  /**
+   * Handles a message that no honest peer sends: the transport punishes the peer, and for a while
+   * it is not asked for blocks.
+   */
   #misbehaviour({ peer, what, reason }: EffectOf<'misbehaviour'>): void {
     this.#gossip.fetchFailed(peer, this.#rounds.height)
     this.#outbox.push(() => this.#environment.punish(peer, what, reason))
@@ -500,10 +512,13 @@ export class ConsensusEngine {
   }
 }
 
-/** The decision of the present height. It is written to the log and kept until the application has executed the block. */
+/**
+ * The decision of the current height. It is written to the log and retained until the application
+ * has executed the block.
+ */
 class Decision {
   readonly #wal: Pick<ConsensusWal, 'append'>
-  /** header hashes of the decided blocks that peers gave for the present height */
+  /** header hashes of the decided blocks that peers sent for the current height */
   readonly #fetched = new Set<string>()
   #pending: DecidedBlock | undefined
 
@@ -516,7 +531,9 @@ class Decision {
     return this.#pending !== undefined
   }
 
-  /** A peer sent this whole block as decided, so its parts are not in the log yet. */
+  /**
+   * Notes that a peer sent this whole block as decided, so that its parts are not in the log yet.
+   */
   fetched(block: ConsensusBlock): void {
     this.#fetched.add(bytesKey(headerHash(block.header)))
   }
@@ -547,7 +564,7 @@ class Decision {
   }
 }
 
-/** Inputs for the reducer, one after the other, also when an input causes further ones. */
+/** Inputs for the reducer, one after another, also when an input causes further ones. */
 class Inbox {
   readonly #waiting: Input[] = []
   readonly #own: Input[] = []

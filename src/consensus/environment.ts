@@ -23,7 +23,8 @@ export interface ConsensusSigner {
   /** 20 bytes; another one from the height on where the validator's key changes */
   readonly address: Uint8Array
   /**
-   * @returns undefined when it abstains, because it cannot know whether it has signed for this step, or has nobody to ask
+   * @returns undefined when it abstains, because it cannot know whether it has signed for this
+   * step, or has no signer to ask
    * @throws DoubleSignError
    */
   stageProposal(proposal: UnsignedProposal): Proposal | AskedSignature<Proposal> | undefined
@@ -41,23 +42,27 @@ export interface ConsensusWal {
 }
 
 /**
- * The engine's interface to everything outside of it. No function blocks; answers come back through the engine's functions. In
- * production these are threads, files and sockets (consensusService.ts), in the simulator a simulated network and disk.
+ * The engine's interface to its environment. No function blocks; answers come back through the
+ * engine's functions. In production the environment is threads, files and sockets
+ * (consensusService.ts), in the simulator a simulated network and disk.
  */
 export interface ConsensusEnvironment extends Clock {
   readonly wal: ConsensusWal
   send(to: readonly PeerId[], message: ConsensusMessage): void
   /** Asks a peer for a decided block; answered by `engine.receiveDecided`, or not at all. */
   fetchDecided(from: PeerId, height: number): void
-  /** A peer sent what no honest peer sends. */
+  /** Reports a peer that sent something that no honest peer sends. */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
   /** The engine is in another step (or round, or height) than before. */
   onStep?(height: number, round: number, step: Step): void
-  /** Takes what happens in rounds, after the log's sync like all that leaves the node. */
+  /** Receives the events of rounds, after the log's sync like everything that leaves the node. */
   readonly roundEvents?: RoundEventSink
-  /** A round begins on this node: its proposer may build a block now. */
+  /** Called when a round begins on this node: its proposer may build a block now. */
   onRoundBegan(): void
-  /** More than a third of the power prevoted nil in a round in which this node proposed a new block. */
+  /**
+   * Called when more than a third of the power prevoted nil in a round in which this node proposed
+   * a new block.
+   */
   onRefused(height: number, round: number): void
   /** answered by `engine.built`, or by `engine.unanswered` */
   build(request: ProposalRequest, round: number): void
@@ -65,20 +70,23 @@ export interface ConsensusEnvironment extends Clock {
   validate(block: ConsensusBlock): void
   /** answered by `engine.finalized` */
   finalize(decided: DecidedBlock): void
-  /** New evidence is pending and has to be sent to all peers. */
+  /** Called when new evidence is pending and has to be sent to all peers. */
   publishEvidence(evidence: Evidence): void
-  /** A valid vote with this node's key came that is not in its log: another process signs with the key. */
+  /**
+   * Called when a valid vote with this node's key came that is not in its log: another process
+   * signs with the key.
+   */
   onUnknownSignature(vote: Vote): void
   /**
    * The proposal of a block that is decided now, new in its round and of another validator: the times of its block and of its arrival,
    * in milliseconds since the epoch.
    */
   onTimedProposal(timestampMs: number, receivedMs: number): void
-  /** A block was decided and executed. */
+  /** Called when a block was decided and executed. */
   onDecided(decided: DecidedBlock, result: FinalizeResult): void
   /** Peers are many heights ahead: the owner should stop the engine and sync blocks. Repeated as long as that is so. */
   onBehind(height: number, peerHeight: number): void
-  /** The engine has stopped for good and will sign nothing more. */
+  /** Called when the engine has stopped for good and will sign nothing more. */
   onHalt(error: Error): void
   /** For the operator's log, at debug level. */
   log(message: string, fields: Readonly<Record<string, unknown>>): void

@@ -33,7 +33,7 @@ interface Entry extends EvidenceRecord {
   isSaved: boolean
   /** how often a block of this node with it was not accepted */
   refusals: number
-  /** It is not proposed below this height. */
+  /** lowest height at which it may be proposed */
   notBefore: number
 }
 
@@ -80,7 +80,7 @@ export class EvidencePool {
     this.#update()
   }
 
-  /** Number of entries, pairs of undecided heights included. */
+  /** Returns the number of entries, pairs of undecided heights included. */
   get size(): number {
     return this.#entries.size
   }
@@ -100,7 +100,7 @@ export class EvidencePool {
       warn('a validator signed two different votes', fields)
     }
     if (Math.min(first.timestampMs, second.timestampMs) < genesisTimeMs) {
-      warn('votes from before the genesis time are no evidence', fields)
+      warn('votes from before the genesis time are not evidence', fields)
       return undefined
     }
     const timeMs = this.#heights.find((decided) => decided.height === height)?.timeMs
@@ -121,9 +121,10 @@ export class EvidencePool {
   }
 
   /**
-   * A block is decided. To be called for each height in order, also for synced and replayed ones; a second call changes nothing.
+   * Takes a decided block. Must be called for each height in order, also for synced and replayed
+   * ones; a second call changes nothing.
    * @param evidence that the block reports
-   * @returns new evidence of that height, for the peers
+   * @returns new evidence of faults at that height, for the peers
    */
   decided(decided: DecidedHeight, evidence: readonly Evidence[]): readonly Evidence[] {
     for (const item of evidence) this.#commit(item)
@@ -135,8 +136,9 @@ export class EvidencePool {
   }
 
   /**
-   * A block of this node with these pieces was not accepted: it does not report them again for a growing number of heights. Others may
-   * lack the blocks by which they are judged (a node that began with a snapshot), or the time.
+   * Postpones the pieces of a block of this node that was not accepted: the node does not report
+   * them again for a growing number of heights. Others may lack the blocks that they need to judge
+   * them (a node that started from a snapshot), or the time.
    */
   postpone(evidence: readonly Evidence[]): void {
     for (const item of evidence) {
@@ -153,7 +155,10 @@ export class EvidencePool {
     this.#drop(entryKey(evidence))
   }
 
-  /** The evidence for a proposal of the next height, oldest first; as many pieces as fit `maxBytes`. */
+  /**
+   * Returns the evidence for a proposal of the next height, oldest first; as many pieces as fit
+   * `maxBytes`.
+   */
   pending(maxBytes: number): readonly Evidence[] {
     const next = this.#last().height + 1
     const ready = [...this.#entries.values()].filter((entry) => entry.kind === 'evidence' && entry.notBefore <= next)
@@ -246,7 +251,10 @@ export class EvidencePool {
     if (this.#entries.delete(key)) this.#removeText(key)
   }
 
-  /** A full disk must not stop consensus: the entry is kept in memory and saved at the next block. */
+  /**
+   * Saves an entry. A full disk must not stop consensus: then the entry stays in memory and is
+   * saved at the next block.
+   */
   #save(entry: Entry): void {
     try {
       this.#options.store.write(entry.key, encodeEvidenceRecord(entry, this.#options.genesisHash))

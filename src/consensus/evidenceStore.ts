@@ -8,14 +8,15 @@ import { sha256 } from '../primitives/hash.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
 /**
- * The evidence pool's storage: texts by name. When `write` returns, the text is on stable storage and has replaced an older one of
- * that name. After a crash the whole new text exists or nothing of it.
+ * The evidence pool's storage: texts by name. When `write` returns, the text is on stable storage
+ * and has replaced an older text with the same name. After a crash the whole new text exists or no
+ * part.
  */
 export interface EvidenceStore {
   read(): readonly { readonly name: string; readonly text: string }[]
   /** @throws Error when it cannot be written */
   write(name: string, text: string): void
-  /** @throws Error when it cannot be removed; a missing one is no error */
+  /** @throws Error when it cannot be removed; a missing one is not an error */
   remove(name: string): void
 }
 
@@ -54,7 +55,10 @@ export interface EvidenceRecord {
 const FORMAT = 'evidence/1'
 const TEXT = /^(\S+) (pair|evidence) ([0-9a-f]+) ([0-9a-f]+)\n([0-9a-f]{64})\n$/
 
-/** One line of format, kind, genesis hash and protobuf bytes; then the sha256 of that line. */
+/**
+ * Encodes a record: one line of format, kind, genesis hash and protobuf bytes; then the line's
+ * sha256.
+ */
 export function encodeEvidenceRecord({ kind, evidence }: EvidenceRecord, genesisHash: Uint8Array): string {
   const line = `${FORMAT} ${kind} ${hex(genesisHash)} ${hex(encodeMessage(EVIDENCE_CODEC, evidence))}\n`
   return `${line}${checksum(line)}\n`

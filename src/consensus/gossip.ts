@@ -27,15 +27,19 @@ export interface Send {
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
 interface GossipOptions {
-  /** of this node's validator at the present height, read each time; undefined: none */
+  /**
+   * address of this node's validator at the current height, read each time; undefined: not a
+   * validator
+   */
   readonly ownAddress: Uint8Array | undefined
 }
 
 /**
- * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages of others are relayed to the peers
- * that do not get them from their author, so that in a full mesh no message is sent twice. The rest is anti-entropy: nodes announce
- * what they have (a status). A message that a peer has lacked for a while is sent to it, repeatedly until its status shows the
- * message. Deterministic; its only clock is the argument of `sweep`.
+ * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages
+ * of others are relayed to the peers that do not get them from their author, so that in a full mesh
+ * no message is sent twice. The rest is anti-entropy: nodes announce which messages they have (a
+ * status). A message that a peer has lacked for a while is sent to it, repeatedly until its status
+ * shows the message. Deterministic; its only clock is the argument of `sweep`.
  */
 export class Gossip {
   readonly #options: GossipOptions
@@ -96,7 +100,7 @@ export class Gossip {
     return [...contradictions(peer, status, view), ...this.#serve(peer, view)]
   }
 
-  /** Relays a new message. Own messages must be given in the order in which peers need them. */
+  /** Relays a new message. Own messages must be passed in the order in which peers need them. */
   onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     this.#recordArrival(input, view)
@@ -163,8 +167,9 @@ export class Gossip {
   }
 
   /**
-   * The peer to ask for the block of the present height; undefined when no peer has decided it, or all that have are excluded after
-   * failures. The answer stays the same until the height is decided, or the peer fails, leaves or takes too long.
+   * Returns the peer to ask for the block of the current height; undefined when no peer has decided
+   * it, or all that have are excluded after failures. The answer stays the same until the height is
+   * decided, or the peer fails, leaves or takes too long.
    */
   behind(view: RoundStateView): Behind | undefined {
     this.#enter(view)
@@ -207,8 +212,9 @@ export class Gossip {
 
   /** Adds the peers that need an accepted message and do not get it from its author. */
   #addRelays(to: PeerId[], input: AcceptedInput, view: RoundStateView): void {
-    // A validator can sign votes for any number of rounds. Their relay would use up what a peer may send in a second, and its own
-    // votes would wait behind them. Peers that have reached a round relay its votes.
+    // A validator can sign votes for any number of rounds. Relaying them would use up this node's
+    // allowance per second, and its own votes would wait behind them. Peers that have reached a
+    // round relay its votes.
     if (input.kind === 'vote' && input.vote.height === view.height && input.vote.round > view.round + 1) return
     const author = this.#authorOf(input, view)
     const height = inputHeight(input)
@@ -223,7 +229,10 @@ export class Gossip {
     }
   }
 
-  /** Index of the present validator that is the author of a message; −1: none of them. */
+  /**
+   * Returns the index of the current height's validator that wrote a message; −1: not a validator
+   * of this height.
+   */
   #authorOf(input: AcceptedInput, view: RoundStateView): number {
     if (input.kind === 'vote') {
       const { height, validatorIndex, validatorAddress } = input.vote
@@ -381,7 +390,10 @@ function inputHeight(input: AcceptedInput): number {
   }
 }
 
-/** The status of the node whose state this is, as of now. `directValidators`: see {@link StatusMessage}. */
+/**
+ * Returns the status of the node whose state this is, as of now. `directValidators`: see
+ * {@link StatusMessage}.
+ */
 function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage {
   const { height, round, step, proposal, parts, lastPrecommits: last } = view
   const size = view.validators.validators.length

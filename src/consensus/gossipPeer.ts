@@ -13,7 +13,7 @@ export const PROOF_OF_LOCK = 3
 
 type DeliveryKind = typeof PROPOSAL | VoteType | typeof PROOF_OF_LOCK
 
-/** Key of the messages of one kind and round. */
+/** Returns the key of the messages of one kind and round. */
 export function setKey(round: number, kind: number): number {
   return round * 4 + kind
 }
@@ -37,7 +37,7 @@ const LEAD_TICKS = 2
 /** A peer without a status for this long may have been unreachable. */
 const SILENCE_TICKS = 8
 
-/** What gossip knows about one peer. Its memory is bounded, whatever the peer sends. */
+/** Gossip's knowledge about one peer. Its memory is bounded, whatever the peer sends. */
 export class GossipPeer {
   readonly id: PeerId
   /** the validator that the peer has proved to be */
@@ -49,7 +49,7 @@ export class GossipPeer {
   heardTick = 0
   /** since when it has been ahead of us; undefined: it is not ahead */
   #aheadTick: number | undefined
-  /** validators of the present set with which the peer exchanges messages directly */
+  /** validators of the current set with which the peer exchanges messages directly */
   direct: BitSet = createBitSet(0)
   readonly #deliveries = new Map<number, Delivery>()
   #parts: { readonly hash: Uint8Array; readonly delivery: Delivery } | undefined
@@ -65,7 +65,10 @@ export class GossipPeer {
     this.validatorAddress = validatorAddress
   }
 
-  /** A new height begins. `lastRound`: the round of the previous height's commit; undefined when heights were skipped. */
+  /**
+   * Called when a new height begins. `lastRound`: the round of the previous height's commit;
+   * undefined when heights were skipped.
+   */
   enterHeight(height: number, lastRound: number | undefined): void {
     this.#last = lastRound === undefined ? undefined : this.#deliveries.get(setKey(lastRound, 2))
     this.#deliveries.clear()
@@ -74,7 +77,7 @@ export class GossipPeer {
     if (this.status !== undefined && this.status.height <= height) this.#aheadTick = undefined
   }
 
-  /** The delivery of the messages of one kind and round. `size`: how many there can be. */
+  /** Returns the delivery of the messages of one kind and round. `size`: how many there can be. */
   delivery(round: number, kind: DeliveryKind, size: number, tick: number): Delivery {
     const key = setKey(round, kind)
     let delivery = this.#deliveries.get(key)
@@ -91,7 +94,7 @@ export class GossipPeer {
     return this.#deliveries.get(setKey(round, kind))?.has(index) ?? false
   }
 
-  /** The delivery of the parts of the block that this node collects. */
+  /** Returns the delivery of the parts of the block that this node collects. */
   partsDelivery({ hash, total }: PartSetHeader, tick: number): Delivery {
     if (this.#parts === undefined || this.#parts.delivery.size !== total || !equalBytes(this.#parts.hash, hash)) {
       this.#parts = { hash, delivery: new Delivery(total, tick) }
@@ -107,7 +110,7 @@ export class GossipPeer {
     }
   }
 
-  /** The delivery of the precommits of the height before. */
+  /** Returns the delivery of the precommits of the height before. */
   lastDelivery(size: number, tick: number): Delivery {
     if (this.#last?.size !== size) this.#last = new Delivery(size, tick)
     return this.#last
@@ -252,12 +255,15 @@ export class Delivery {
     return hasBit(this.#have, index)
   }
 
-  /** The peer sent this message, so it has it. */
+  /** Called when the peer sent this message, so it has it. */
   add(index: number): void {
     if (index >= 0 && index < this.size) addBit(this.#have, index)
   }
 
-  /** The peer announces which it has. A set of another size is about other messages and ignored. */
+  /**
+   * Called when the peer announces which it has. A set of another size is about other messages and
+   * ignored.
+   */
   replace(have: BitSet): void {
     if (have.size !== this.size) return
     this.#have = copyBitSet(have)
@@ -280,8 +286,9 @@ export class Delivery {
   }
 
   /**
-   * Which of `ours` to send now, ascending: those that the peer lacks and that were not sent yet, if `isMine` accepts them (several
-   * nodes share the work); and those that were sent before without effect, when their wait is over.
+   * Returns which of `ours` to send now, ascending: those that the peer lacks and that were not
+   * sent yet, if `isMine` accepts them (several nodes share the work); and those that were sent
+   * before without effect, when their wait is over.
    */
   due(ours: BitSet, tick: number, isMine: (index: number) => boolean): number[] {
     const retries = tick >= this.#retryTick

@@ -78,8 +78,8 @@ function serveHeight(server: Server, status: StatusMessage, view: RoundStateView
 }
 
 /**
- * Whether the votes that this node has of the present round have more than a third of the power: a node that sees them enters the
- * round [L55].
+ * Whether this node's votes of the current round have more than a third of the power: a node that
+ * sees them enters the round [L55].
  */
 function isRoundCertificate(view: RoundStateView): boolean {
   const { validators } = view.validators
@@ -192,8 +192,9 @@ function voteMessage(vote: Vote | undefined): ConsensusMessage | undefined {
 }
 
 /**
- * All validators that are connected to a peer see what it lacks. They share the work: each message is sent by a few of them, and by
- * more of them the longer it is missing. Nodes that are not validators do not know of one another and always send.
+ * Divides the work among the validators that are connected to a peer: all of them see which
+ * messages it lacks. Each message is sent by a few of them, and by more the longer it is missing.
+ * Nodes that are not validators do not know one another and always send.
  */
 function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; readonly count: number } {
   const direct = bitIndices(peer.direct)
@@ -208,7 +209,10 @@ const MAX_SETS = 64
 export const PARTS = -1
 export const LAST_PRECOMMITS = -2
 
-/** The ticks at which the messages of the present height came. A message that is not recorded counts as very old. */
+/**
+ * The ticks at which the messages of the current height came. A message that is not recorded counts
+ * as very old.
+ */
 export class Arrivals {
   readonly #sets = new Map<number, Uint32Array>()
 
@@ -236,7 +240,7 @@ export class Arrivals {
   }
 }
 
-/** Which parts of the block this node has, by index. */
+/** Returns which parts of the block this node has, by index. */
 export function partBits(parts: PartsView): BitSet {
   const indices: number[] = []
   for (let index = 0; index < parts.header.total; index++) if (parts.has(index)) indices.push(index)

@@ -26,7 +26,10 @@ interface Round {
   senderPower: bigint
 }
 
-/** The votes of a height: of every round up to the one after the present round, and of a few later ones. */
+/**
+ * The votes of a height: of every round up to the one after the current round, and of a few later
+ * ones.
+ */
 export class HeightVotes {
   readonly #height: number
   readonly #validators: ValidatorSet
@@ -97,7 +100,10 @@ export class HeightVotes {
     return (vote.type === SIGNED_MESSAGE_TYPES.prevote ? votes.prevotes : votes.precommits).add(vote)
   }
 
-  /** The highest round above `round` with votes of f + 1, prevotes and precommits together [L55]. */
+  /**
+   * Returns the highest round above `round` with votes of f + 1, prevotes and precommits together
+   * [L55].
+   */
   roundOfThird(round: number): number | undefined {
     let highest: number | undefined
     for (const [candidate, { senderPower }] of this.#rounds) {

@@ -47,7 +47,7 @@ export type Input =
     }
   /** a `validate` effect has no answer: the application did not finish in time. The block may be checked again in a later round. */
   | { readonly kind: 'unchecked'; readonly height: number; readonly blockHash: Uint8Array }
-  /** a decided block of the present height that a peer had */
+  /** a decided block of the current height that a peer had */
   | {
       readonly kind: 'decision'
       readonly block: ConsensusBlock
@@ -60,11 +60,14 @@ export type Input =
 /** The messages of other nodes. */
 export type MessageInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
-/** What the engine has to do for the reducer, in the given order; answers come back as inputs. */
+/**
+ * An action of the engine for the reducer. Actions are done in the given order; answers come back
+ * as inputs.
+ */
 export type Effect =
   /** replaces a timer of the same step; for `newHeight` the engine adds the pace of blocks to `delayMs` */
   | { readonly kind: 'schedule'; readonly timeout: Timeout; readonly delayMs: number }
-  /** build a block of the present height; answered by `built` */
+  /** build a block of the current height; answered by `built` */
   | { readonly kind: 'build'; readonly height: number; readonly round: number; readonly lastCommit: Commit }
   /** ask the application about a block; answered by `validated` */
   | { readonly kind: 'validate'; readonly block: ConsensusBlock; readonly blockId: BlockId }
@@ -88,7 +91,7 @@ export type Effect =
   | { readonly kind: 'entered'; readonly height: number; readonly round: number; readonly step: Step }
   /** a peer sent a message that no honest peer sends: punish it */
   | { readonly kind: 'misbehaviour'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
-  /** consensus cannot go on: more than two thirds voted for an invalid block, or decided two */
+  /** consensus cannot continue: more than two thirds voted for an invalid block, or decided two */
   | { readonly kind: 'halt'; readonly reason: string }
   /** for the operator's log: why a prevote is nil, why a round failed */
   | { readonly kind: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }

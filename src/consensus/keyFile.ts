@@ -68,7 +68,7 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | undefin
 }
 
 /**
- * Writes a key file that only its owner may read. After a crash the whole file exists or none of it.
+ * Writes a key file that only its owner may read. After a crash the whole file exists or no part.
  * @throws ConfigError when there is one already
  */
 export function writeKeyFile(path: string, text: string): void {

@@ -6,7 +6,7 @@ import { toBuffer } from '../primitives/bytes.ts'
 import { type BitSet, isCanonicalBitSet } from './bitSet.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 
-/** What nodes send one another on the consensus stream. */
+/** A message on the consensus stream between two nodes. */
 export type ConsensusMessage =
   | StatusMessage
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
@@ -19,14 +19,17 @@ export interface StatusMessage {
   readonly height: number
   readonly round: number
   readonly step: Step
-  /** whether it has the proposal of that round */
+  /** whether it has the round's proposal */
   readonly hasProposal: boolean
   /** the block whose parts it collects, and the parts that it has; undefined: no block */
   readonly parts: { readonly total: number; readonly hash: Uint8Array; readonly have: BitSet } | undefined
-  /** of that round, by validator index */
+  /** votes of the round that it has, by validator index */
   readonly prevotes: BitSet
   readonly precommits: BitSet
-  /** round of the proof of lock that its proposal names, and which of that round's prevotes for the block it has; undefined: none */
+  /**
+   * round of the proof of lock that its proposal names, and that round's prevotes for the block
+   * that it has; undefined: no proof
+   */
   readonly pol: { readonly round: number; readonly prevotes: BitSet } | undefined
   /** votes of the previous height, in the round of its commit; undefined at the first height */
   readonly lastCommit: LastCommitStatus | undefined
@@ -39,8 +42,8 @@ export interface LastCommitStatus {
   readonly round: number
   readonly precommits: BitSet
   /**
-   * Validators of which it has a prevote, or a precommit, but none for the decided block. A node that has one for that block sends it: the
-   * two votes are evidence.
+   * Validators from which it has a prevote, or a precommit, but not for the decided block. A node
+   * that has such a validator's vote for the decided block sends it: the two votes are evidence.
    */
   readonly otherPrevotes: BitSet
   readonly otherPrecommits: BitSet
@@ -88,7 +91,7 @@ export type MessageKind = keyof typeof KINDS
 export const MAX_MESSAGE_LENGTH = HEADER_LENGTH + Math.max(...Object.values(KINDS).map(({ maxBody }) => maxBody))
 
 /**
- * The bytes of a message on the consensus stream.
+ * Returns the bytes of a message on the consensus stream.
  * @throws RangeError when the decoder would refuse a part for its size
  */
 export function encodeConsensusMessage(message: ConsensusMessage): Uint8Array {
@@ -116,11 +119,12 @@ export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
 }
 
 /**
- * Kind and height of an encoded message, so that it can be dropped before it is decoded.
+ * Returns the kind and height of an encoded message, so that it can be dropped before it is
+ * decoded.
  * @throws ConsensusDecodingError when the kind is unknown, or the message is longer than its kind allows
  */
 export function peekMessage(bytes: Uint8Array): { readonly kind: MessageKind; readonly height: number } {
-  if (bytes.length < HEADER_LENGTH) throw new ConsensusDecodingError(`${bytes.length} bytes are no message`)
+  if (bytes.length < HEADER_LENGTH) throw new ConsensusDecodingError(`${bytes.length} bytes are not a message`)
   const kind = kindOf(bytes[0]!)
   const bodyLength = bytes.length - HEADER_LENGTH
   if (bodyLength > KINDS[kind].maxBody) fail(`a ${kind} has ${bodyLength} bytes`)
@@ -140,11 +144,11 @@ function kindOf(number: number): MessageKind {
     case KINDS.vote.number:
       return 'vote'
     default:
-      return fail(`${number} is no kind of message`)
+      return fail(`${number} is not a kind of message`)
   }
 }
 
-/** The height that a message is about. */
+/** Returns the height that a message is about. */
 export function messageHeight(message: ConsensusMessage): number {
   switch (message.kind) {
     case 'status':
@@ -207,10 +211,11 @@ function readHeight(bytes: Uint8Array): number {
 }
 
 /**
- * A status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes | precommits | direct validators | parts:
- * total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits, other prevotes, other
- * precommits. Integers are big-endian; a set takes as many bytes as its size needs. The flags show which of the last three groups are
- * present.
+ * Encodes a status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes |
+ * precommits | direct validators | parts: total u16, hash, bits | proof of lock: round u32,
+ * prevotes | last commit: round u32, validators u16, precommits, other prevotes, other precommits.
+ * Integers are big-endian; a set takes as many bytes as its size needs. The flags show which of the
+ * last three groups are present.
  * @throws RangeError when the sets of the same validators, or the number and set of parts, differ in size
  */
 export function encodeStatus(status: StatusMessage): Uint8Array {

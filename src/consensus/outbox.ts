@@ -12,7 +12,8 @@ interface Outgoing {
  * 1. The signer appends it to the log, in memory (signer.ts, `Decision` in engine.ts), and the engine calls `hold`.
  * 2. `push`: after `hold`, messages and the execution of a decided block wait in their order; otherwise they are done at once.
  * 3. `flush`, when the engine has handled all its inputs: one sync (fdatasync) for everything that waits.
- * 4. When the sync is complete, `#release` sends the waiting messages. If it fails, nothing is sent any more.
+ * 4. When the sync is complete, `#release` sends the waiting messages. If it fails, nothing more is
+ *    sent.
  */
 export class Outbox {
   readonly #wal: Pick<ConsensusWal, 'sync'>

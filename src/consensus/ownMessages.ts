@@ -8,17 +8,22 @@ import { type RoundStateView, STEPS } from './roundStateView.ts'
 
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
 
-/** What has become of a request: inputs of the reducer, or a question that has to leave after the log's next sync. */
+/**
+ * The outcome of a request: inputs of the reducer, or a question that must be sent after the log's
+ * next sync.
+ */
 export type SignedInputs = readonly Input[] | AskedSignature<readonly Input[]>
 
 /**
- * This node's own proposals and votes: the signer signs what the reducer requests and appends it to the log. Signed messages are sent
- * after the log's next sync (outbox.ts).
+ * This node's own proposals and votes: the signer signs the messages that the reducer requests and
+ * appends them to the log. Signed messages are sent after the log's next sync (outbox.ts).
  */
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
   readonly #environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>
-  /** requests of the present round that are not signed: the signer abstained, or a remote one has not answered */
+  /**
+   * unsigned requests of the current round: the signer abstained, or a remote one has not answered
+   */
   #unsigned: SignEffect[] = []
 
   constructor(signer: ConsensusSigner | undefined, environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>) {
@@ -38,7 +43,7 @@ export class OwnMessages {
       this.#unsigned.push(effect)
       return []
     }
-    // What came before it in the round cannot be signed any more.
+    // Earlier messages of the round can no longer be signed.
     this.#unsigned = []
     if (!isAsked(signed)) return signed
     this.#unsigned.push(effect)
@@ -72,12 +77,14 @@ export class OwnMessages {
     ])
   }
 
-  /** Returns and forgets the requests of the present round that were not signed. The caller may sign them now. */
+  /**
+   * Returns and forgets the unsigned requests of the current round. The caller may sign them now.
+   */
   takeUnsigned(): readonly SignEffect[] {
     return this.#unsigned.splice(0)
   }
 
-  /** A round begins: requests of other rounds are dropped. */
+  /** Called when a round begins: requests of other rounds are dropped. */
   entered(height: number, round: number): void {
     this.#unsigned = this.#unsigned.filter((effect) => {
       const signed = effect.kind === 'signProposal' ? effect.proposal : effect.vote
@@ -94,7 +101,7 @@ function asInputs<T extends object>(
   return isAsked(staged) ? mapAsked(staged, toInputs) : toInputs(staged)
 }
 
-/** The same question, whose answer, if there is one, goes through `map` when it is taken. */
+/** Returns the same question, with `map` applied to its answer. */
 export function mapAsked<T, R>(asked: AskedSignature<T>, map: (signed: T) => R): AskedSignature<R> {
   return {
     send: (done) =>

@@ -1,4 +1,4 @@
-/** The voting power of all validators, of which less than a third is faulty: n = 3f + 1 in the paper. */
+/** The voting power of all validators; less than a third is faulty: n = 3f + 1 in the paper. */
 interface PowerTotal {
   readonly totalPower: bigint
 }

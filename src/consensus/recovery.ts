@@ -40,7 +40,7 @@ export class Recovery {
   #lastSigned: LastSigned | undefined
   #highest = 0
 
-  /** @param appHeight of the application's last block: entries of earlier heights are not kept */
+  /** @param appHeight of the application's last block: entries of earlier heights are dropped */
   constructor(chainId: string, appHeight: number) {
     this.#chainId = chainId
     this.#appHeight = appHeight
@@ -55,7 +55,7 @@ export class Recovery {
     return this.#lastSigned === undefined && this.#ended === 0
   }
 
-  /** The highest height in the log; 0 when there is none. */
+  /** Returns the highest height in the log; 0 for an empty log. */
   get highest(): number {
     return this.#highest
   }
@@ -79,7 +79,10 @@ export class Recovery {
     if (this.#lastSigned === undefined || comparePositions(signed, this.#lastSigned) >= 0) this.#lastSigned = signed
   }
 
-  /** The application has the block of this height: entries before the height's end are not needed any more. */
+  /**
+   * Called when the application has the block of this height: entries before the height's end are
+   * no longer needed.
+   */
   finished(height: number): void {
     this.#appHeight = height
     this.#ended = Math.max(this.#ended, height)
@@ -94,18 +97,21 @@ export class Recovery {
     return height <= this.#ended
   }
 
-  /** The highest height whose commit the log has, from the application's height on; 0: none. */
+  /**
+   * Returns the highest height whose commit the log has, from the application's height on; 0: none.
+   */
   get highestDecided(): number {
     return Math.max(0, ...this.#commits.keys())
   }
 
-  /** The block ID of the log's commit for this height. */
+  /** Returns the block ID of the log's commit for this height. */
   decidedBlockId(height: number): BlockId | undefined {
     return this.#commits.get(height)?.blockId
   }
 
   /**
-   * The decided block of a height above the application's; undefined when the log does not have its commit or all of its parts.
+   * Returns the decided block of a height above the application's; undefined when the log does not
+   * have its commit or all of its parts.
    * @throws RecoveryError when the block's hash is not the one that was decided
    */
   decided(height: number, maxBytes: number): DecidedBlock | undefined {
@@ -128,8 +134,8 @@ export class Recovery {
   }
 
   /**
-   * The log's entries of a height that is not decided, oldest first: those of the height itself, and precommits of the previous height
-   * that came after its end.
+   * Returns the log's entries of a height that is not decided, oldest first: those of the height
+   * itself, and precommits of the previous height that came after its end.
    */
   openEntries(height: number): readonly WalEntry[] {
     return this.#entries
@@ -141,7 +147,7 @@ export class Recovery {
   }
 }
 
-/** What the checks of the log need. */
+/** Facts that the checks of the log need. */
 interface RecoveryContext {
   readonly recovery: Recovery
   readonly keys: Pick<ValidatorKeys, 'keyIn'>
@@ -266,7 +272,10 @@ function checkOwnEntries({ recovery, keys, verify }: RecoveryContext, state: Con
   }
 }
 
-/** The key of a late message of the last height, which this node may not have any more when its validator has another one since. */
+/**
+ * Returns the key of a late message of the last height. The node may no longer have it, if its
+ * validator has another key since.
+ */
 function formerKey(
   entry: SignedEntry,
   keys: Pick<ValidatorKeys, 'keyIn'>,

@@ -56,9 +56,9 @@ export function beginHeight(rs: RoundState): readonly Effect[] {
 }
 
 /**
- * Consensus as a reducer: takes one input, changes `rs`, and returns the effects that the engine has to carry out in their order. It
- * has no clock, disk or network. The same inputs give the same effects; the replay of the log relies on that. No message of a peer can
- * make it throw.
+ * Consensus as a reducer: takes one input, changes `rs`, and returns the effects that the engine
+ * must carry out in their order. It has no clock, disk or network. The same inputs have the same
+ * effects; the replay of the log relies on that. No message of a peer can make it throw.
  */
 export function step(rs: RoundState, input: Input): readonly Effect[] {
   if (rs.halted) return []

@@ -164,8 +164,9 @@ function takeVote(rs: RoundState, input: VoteInput, { counted, contradicts }: Ad
 }
 
 /**
- * The cheap checks before the signature: index and address belong together, a block can have this block ID, and the time is that of this
- * chain. A vote from before its genesis is no evidence, since the key may have signed it for another chain; so it does not count either.
+ * Does the cheap checks before the signature: index and address belong together, a block can have
+ * this block ID, and the time is not before the chain's genesis. An earlier vote is not evidence,
+ * since the key may have signed it for another chain; so it does not count either.
  */
 function isSoundVote(rs: RoundState, { vote, from }: VoteInput, { validators }: ValidatorSet): boolean {
   const { validatorIndex, validatorAddress, blockId, height, timestampMs } = vote

@@ -15,8 +15,9 @@ import { isTimely, timeoutMs } from './timing.ts'
  * its line; 2f + 1 is more than two thirds of the voting power, f + 1 more than a third. An exported function that returns a boolean
  * is a rule: it acts if its condition holds, and returns whether it did. reducer.ts applies the rules until none acts.
  *
- * Deviations from the paper, each explained where it is made: votes name a block by its hash, and its parts are sent separately from
- * the proposal; a new block must be timely (PBTS); a round ends early when no majority is possible any more.
+ * Deviations from the paper, each explained where it is made: votes name a block by its hash, and
+ * its parts are sent separately from the proposal; a new block must be timely (PBTS); a round ends
+ * early when a majority is no longer possible.
  */
 
 /** Begins a height. Its round 0 starts when the wait for the block interval is over (the timer `newHeight`). */
@@ -35,7 +36,10 @@ export function startRound(rs: RoundState, round: number): void {
   if (rs.isProposer && rs.received === undefined) propose(rs) // [L14]
 }
 
-/** Resets the state of the round, but keeps the lock and the valid block. A proposal for the new round that came early is used now. */
+/**
+ * Resets the state of the round, except the lock and the valid block. A proposal for the new round
+ * that came early is used now.
+ */
 function leaveRound(rs: RoundState, round: number): void {
   if (rs.candidate?.isComplete) rs.remember(rs.candidate)
   const { upcoming } = rs
@@ -90,8 +94,9 @@ export function examineCandidate(rs: RoundState): boolean {
 }
 
 /**
- * Compares the last commit in a block, whose signatures were verified, with the precommits that this node has: a validator that sent
- * different ones to different nodes is found out here, whoever proposes the block.
+ * Compares the last commit in a block, whose signatures were verified, with the precommits that
+ * this node has. This exposes a validator that sent different precommits to different nodes,
+ * whichever validator proposes the block.
  */
 function compareLastCommit(rs: RoundState, { lastCommit }: ConsensusBlock): void {
   const { lastPrecommits } = rs
@@ -147,7 +152,10 @@ export function prevoteProposal(rs: RoundState): boolean {
   return true
 }
 
-/** Why the proposal's block must not be prevoted, whatever the application says; undefined: there is no reason. */
+/**
+ * Returns why the proposal's block must not be prevoted, whatever the application says; undefined:
+ * there is no reason.
+ */
 function reasonAgainst(rs: RoundState, received: ReceivedProposal, candidate: CandidateBlock): string | undefined {
   if (candidate.status === 'invalid') return candidate.reason
   return timeIsWrong(rs, received, candidate) ?? turnIsWrong(rs, received, candidate) ?? lockForbids(rs, received)
@@ -385,7 +393,7 @@ export function skipRounds(rs: RoundState): boolean {
   return true
 }
 
-/** Starts the timer of a step of the present round. */
+/** Starts the timer of a step of the current round. */
 function schedule(rs: RoundState, step: Exclude<Timeout['step'], 'newHeight'>): void {
   const { height, round } = rs
   rs.emit({

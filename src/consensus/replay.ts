@@ -4,7 +4,7 @@ import { beginHeight, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
 import type { AskedEntry, WalEntry } from './walEntry.ts'
 
-/** The log's entry for a message that a peer sent. */
+/** Returns the log's entry for a message that a peer sent. */
 export function entryOf(input: MessageInput): WalEntry {
   switch (input.kind) {
     case 'proposal':
@@ -73,15 +73,17 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
 }
 
 /**
- * Effects of the replay whose answer is not in the log. They are carried out after the replay, in their order. Messages to peers are
- * not repeated: gossip finds out what they lack.
+ * Effects of the replay whose answer is not in the log. They are carried out after the replay, in
+ * their order. Messages to peers are not repeated: gossip finds out which ones they lack.
  */
 class Unanswered {
   readonly #effects = new Map<string, Effect>()
   readonly #height: number
   /** position of the newest own message in the log */
   #signed: OwnPosition = { round: -1, step: 0 }
-  /** position of the newest question to a remote signer: what comes before it cannot be signed any more */
+  /**
+   * position of the newest question to a remote signer: earlier messages can no longer be signed
+   */
   #asked: OwnPosition = { round: -1, step: 0 }
   /** proposals that a remote signer was asked to sign, by round: nothing else is built there */
   readonly #askedProposals = new Map<number, Effect>()
@@ -131,7 +133,7 @@ class Unanswered {
     }
   }
 
-  /** Adds the effects of that input. */
+  /** Adds the effects of the last input. */
   add(effects: readonly Effect[]): void {
     for (const emitted of effects) {
       const effect = emitted.kind === 'build' ? (this.#askedProposals.get(emitted.round) ?? emitted) : emitted
@@ -182,8 +184,8 @@ function newer(a: OwnPosition, b: OwnPosition): OwnPosition {
 }
 
 /**
- * The key of an effect: of two effects with the same key the later one counts. Undefined: the effect is not carried out after a
- * replay.
+ * Returns the key of an effect: of two effects with the same key the later one counts. Undefined:
+ * the effect is not carried out after a replay.
  */
 function keyOf(effect: Effect): string | undefined {
   switch (effect.kind) {

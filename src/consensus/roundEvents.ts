@@ -31,7 +31,10 @@ export interface RoundEventSink {
   publish(event: RoundEvent): void
 }
 
-/** Reports to the sink what the engine's effects say of rounds and votes. Without a sink, or while it wants nothing, that is no work. */
+/**
+ * Reports rounds and votes to the sink, from the engine's effects. It does no work without a sink,
+ * or while the sink wants no events.
+ */
 export class RoundReporter {
   readonly #sink: RoundEventSink | undefined
   readonly #push: (run: () => void) => void
@@ -40,7 +43,10 @@ export class RoundReporter {
   /** the newest round whose complete proposal was reported */
   #completed: Pick<RoundPosition, 'height' | 'round'> | undefined
 
-  /** @param push runs a function once what was logged before is on stable storage: clients see no vote that a crash could undo */
+  /**
+   * @param push runs a function once all earlier log entries are on stable storage: clients see no
+   * vote that a crash could undo
+   */
   constructor(sink: RoundEventSink | undefined, push: (run: () => void) => void) {
     this.#sink = sink
     this.#push = push

@@ -29,7 +29,7 @@ interface RoundStateOptions {
   readonly verify: VerifySignature
 }
 
-/** A proposal of the present round, or of the one after it. */
+/** A proposal of the current round, or of the next one. */
 export interface ReceivedProposal {
   readonly proposal: Proposal
   /** wall clock at its arrival, milliseconds since the epoch */
@@ -38,7 +38,7 @@ export interface ReceivedProposal {
   readonly own: boolean
 }
 
-/** How many blocks of failed rounds are kept. */
+/** Number of blocks of failed rounds that are retained. */
 const RECENT_BLOCKS = 2
 
 /** Enough for about two heights of 50 validators with a few rounds each. */
@@ -151,24 +151,27 @@ export class RoundState implements RoundStateView {
     return this.isValidator && this.proposerOf(this.round) === this.validators.validators[this.ownIndex]
   }
 
-  /** All blocks that this height knows, complete or not. */
+  /** Returns all blocks that this height knows, complete or not. */
   candidates(): CandidateBlock[] {
     const present = [this.candidate, this.validBlock, this.built, this.upcoming?.candidate]
     return [...present.filter((candidate) => candidate !== undefined), ...this.recent]
   }
 
-  /** The block with this ID: a known one, the complete one first, or a new one without parts. */
+  /**
+   * Returns the block with this ID: a known one, the complete one first, or a new one without
+   * parts.
+   */
   candidateFor(blockId: BlockId): CandidateBlock {
     const known = this.candidates().filter((candidate) => equalBlockId(candidate.blockId, blockId))
     return known.find(({ isComplete }) => isComplete) ?? known[0] ?? new CandidateBlock(blockId)
   }
 
-  /** Why this cannot be the height's block; undefined when it can. */
+  /** Returns why this cannot be the height's block; undefined when it can. */
   checkBlock(block: ConsensusBlock): string | undefined {
     return checkBlock(this.state, block, this.verify)
   }
 
-  /** Keeps a complete block, which a later round may propose again. */
+  /** Retains a complete block, which a later round may propose again. */
   remember(candidate: CandidateBlock): void {
     const others = this.recent.filter(({ blockId }) => !equalBlockId(blockId, candidate.blockId))
     this.recent = [...others, candidate].slice(-RECENT_BLOCKS)
@@ -178,7 +181,7 @@ export class RoundState implements RoundStateView {
     this.#effects.push(effect)
   }
 
-  /** The effects since the last call. */
+  /** Returns the effects since the last call. */
   takeEffects(): readonly Effect[] {
     const effects = this.#effects
     this.#effects = []
@@ -200,7 +203,7 @@ export class RoundState implements RoundStateView {
     if (peer !== undefined && peer !== REPLAY) this.emit({ kind: 'misbehaviour', peer, what, reason })
   }
 
-  /** Stops consensus for good: nothing is signed any more. */
+  /** Stops consensus permanently: nothing more is signed. */
   halt(reason: string): void {
     this.halted = true
     this.emit({ kind: 'halt', reason: `height ${this.height}, round ${this.round}: ${reason}` })
@@ -237,7 +240,7 @@ export class RoundState implements RoundStateView {
     return early
   }
 
-  /** Forgets what belongs to one round only. */
+  /** Clears the state that belongs to one round only. */
   clearRound(): void {
     this.received = undefined
     this.candidate = undefined
@@ -254,8 +257,9 @@ interface Verified {
 }
 
 /**
- * A verifier that caches the last `capacity` to 2 × `capacity` valid signatures. Each precommit comes twice, as a vote and in the next
- * block's last commit, and verification is the most expensive part of consensus.
+ * Returns a verifier that caches the last `capacity` to 2 × `capacity` valid signatures. Each
+ * precommit comes twice, as a vote and in the next block's last commit, and verification is the
+ * most expensive part of consensus.
  */
 export function cacheSignatures(verify: VerifySignature, capacity: number): VerifySignature {
   let recent = new Map<string, Verified>()

@@ -40,7 +40,7 @@ export interface PartsView {
   part(index: number): Part | undefined
 }
 
-/** The present height as gossip and RPC see it; only the reducer changes it. */
+/** The current height as gossip and RPC see it; only the reducer changes it. */
 export interface RoundStateView {
   readonly height: number
   readonly round: number

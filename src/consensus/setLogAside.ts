@@ -23,12 +23,13 @@ interface SetAsideOptions {
 }
 
 /**
- * Makes the write-ahead log fit a database that was restored from a snapshot. What the signer remembers stays in any case. The blocks
- * that the log has decided stay when they continue the restored head: the start executes them. Otherwise they are of another history, or
- * some between are missing: the log is moved away as a whole, and a new one has the newest signature only. May be called again when it was
- * interrupted:
+ * Makes the write-ahead log fit a database that was restored from a snapshot. The signer's memory
+ * stays in any case. The log's decided blocks stay when they continue the restored head: the start
+ * executes them. Otherwise they belong to another history, or some between are missing: the log is
+ * moved away as a whole, and a new one has the newest signature only. May be called again after an
+ * interruption:
  *
- * 1. The new log is written beside the old one, and synced.
+ * 1. The new log is written next to the old one, and synced.
  * 2. The old one gets another name.
  * 3. The new one gets its name. Where there is only a new one, the steps before are done.
  * @returns where the old log is now; undefined when it stays
@@ -99,7 +100,9 @@ function decidedBlock(recovery: Recovery, height: number, maxBlockBytes: number)
   }
 }
 
-/** Synced: no power failure may lose the proof that somebody signed twice. */
+/**
+ * Copies the evidence, synced: no power failure may lose the proof that a validator signed twice.
+ */
 async function copyEvidence(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const name of await readdir(from)) {

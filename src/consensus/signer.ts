@@ -42,11 +42,11 @@ interface SignerOptions {
   readonly decidedHeight: number
   /** by default that of ed25519; simulations use another scheme */
   readonly verify?: VerifySignature
-  /** Called with the reason when a remote signer's answer is not what it was asked for. */
+  /** Called with the reason when a remote signer's answer does not match the request. */
   readonly onWrongAnswer?: (reason: string) => void
 }
 
-/** The part of a log entry that the signer has to remember. */
+/** Returns the part of a log entry that the signer has to remember. */
 export function lastSignedOf(chainId: string, entry: SignerEntry): LastSigned {
   if (entry.kind === 'asked') {
     const { request, signer } = entry
@@ -89,7 +89,7 @@ function signBytesOf(chainId: string, message: Message): Uint8Array {
     : voteSignBytes(chainId, message.vote)
 }
 
-/** The same message with another time. */
+/** Returns the same message with another time. */
 function atTime<T extends Message>(message: T, timestampMs: number): T {
   return message.kind === 'proposal'
     ? { ...message, proposal: { ...message.proposal, timestampMs } }
@@ -105,8 +105,9 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
  * privval/file.go), whatever key the height has. The write-ahead log is its memory. A signature is appended to it at once, and must not
  * leave the process, in a message or in a decided block, before the log's next sync (outbox.ts).
  *
- * A remote signer answers later. What it is asked is appended first, and must be on stable storage before it leaves: whatever becomes of
- * the answer, nothing else is ever asked for that step. The same may be asked again, in the same bytes and of the same signer.
+ * A remote signer answers later. The request is appended first, and must be on stable storage
+ * before it is sent: whether or not an answer comes, no other message is ever requested for that
+ * step. The same request may be repeated, with the same bytes and to the same signer.
  */
 export class Signer implements ConsensusSigner {
   readonly #options: SignerOptions
@@ -123,7 +124,7 @@ export class Signer implements ConsensusSigner {
     this.#decidedHeight = options.decidedHeight
   }
 
-  /** 20 bytes; of the present height, where there are several keys */
+  /** 20 bytes; the current height's address, where there are several keys */
   get address(): Uint8Array {
     return this.#options.key.address
   }
@@ -144,12 +145,15 @@ export class Signer implements ConsensusSigner {
     this.#abstainsThrough = height
   }
 
-  /** Signs nothing at all (`copyWatch.ts`), or goes on by its other rules. */
+  /** Makes the signer sign nothing at all (`copyWatch.ts`), or continue by its other rules. */
   mute(isMuted: boolean): void {
     this.#isMuted = isMuted
   }
 
-  /** Another process has signed this vote with the key: nothing is signed for its step and earlier ones. */
+  /**
+   * Takes a vote that another process has signed with the key: nothing is signed for its step and
+   * earlier ones.
+   */
   observe(vote: Vote): void {
     const position = { height: vote.height, round: vote.round, step: voteStep(vote) }
     if (this.#foreign === undefined || comparePositions(position, this.#foreign) > 0) this.#foreign = position
@@ -204,7 +208,10 @@ export class Signer implements ConsensusSigner {
     }
   }
 
-  /** The message as it was signed or asked for before, when it is the same; undefined: it is another one. */
+  /**
+   * Returns the message as it was signed or asked for before, when it is the same; undefined: it is
+   * another one.
+   */
   #again<M extends Message>(message: M, last: LastSigned): M | undefined {
     const former = last.asked === undefined ? message : atTime(message, last.asked.timestampMs)
     return equalBytes(signBytesOf(this.#options.chainId, former), last.signBytes) ? former : undefined
@@ -226,9 +233,10 @@ export class Signer implements ConsensusSigner {
   }
 
   /**
-   * A remote signer's answer, maybe a late one: the message was right when it was asked for, and a message that arrives late is still one
-   * of its round. It is used as long as somebody may want it: of the height decided last that is a precommit, which gets into the next
-   * block's commit.
+   * Takes a remote signer's answer, maybe a late one: the message was right when it was asked for,
+   * and a message that arrives late still belongs to its round. It is used as long as it may be
+   * useful: for the height decided last, a precommit is, since it gets into the next block's
+   * commit.
    * @returns undefined when it is not used
    */
   #answered<M extends Message, T>(
@@ -239,7 +247,8 @@ export class Signer implements ConsensusSigner {
     const { chainId, key, wal, verify = verifyEd25519, onWrongAnswer } = this.#options
     const position = positionOf(message)
     if (!this.#isWanted(position) || !this.#maySign(position)) return undefined
-    // A signer that has signed a vote before gives it with the time of then. A proposal's time is that of its block.
+    // A signer that has signed a vote before returns it with the earlier time. A proposal has the
+    // time of its block.
     const signed = message.kind === 'vote' ? atTime(message, timestampMs) : message
     const signBytes = signBytesOf(chainId, signed)
     const { publicKey } = key.at?.(position.height) ?? key

@@ -21,7 +21,8 @@ export class StepTimers {
   }
 
   /**
-   * Starts the wait before round 0, by which blocks keep their average interval ({@link BlockPacer}).
+   * Starts the wait before round 0, which maintains the average block interval ({@link
+   * BlockPacer}).
    * @param isBehind others have decided this height already
    */
   scheduleHeight(timeout: Timeout, delayMs: number, view: RoundStateView, isBehind: boolean): void {
@@ -113,10 +114,11 @@ interface PaceRules {
 const FOLLOWED_SHARE = 1 / 8
 
 /**
- * When to begin `height`. The schedule is anchor + interval × number of heights since then, so a late block is followed by shorter
- * waits and the average is the interval. Each validator has its own schedule, and they adapt to each other: a validator whose schedule
- * is later than the blocks waits no longer than one interval, and one whose schedule is earlier shifts it. Otherwise some validators
- * would always propose at once and others always late.
+ * Returns when to begin `height`. The schedule is anchor + interval × number of heights since then,
+ * so a late block is followed by shorter waits and the average is the interval. Each validator has
+ * its own schedule, and they adapt to each other: a validator whose schedule is later than the
+ * blocks waits no longer than one interval, and one whose schedule is earlier shifts it. Otherwise
+ * some validators would always propose at once and others always late.
  * @returns milliseconds to wait from `nowMs` on, and the anchor for the next call
  */
 export function paceHeight(

@@ -7,7 +7,10 @@ export const MAX_TIMEOUT_MS = 10_000
 /** Timeouts grow only from the fourth round on, so that one or two absent proposers do not slow down the next rounds. */
 const CONSTANT_ROUNDS = 2
 
-/** timeoutPropose(r), timeoutPrevote(r) and timeoutPrecommit(r) of the paper, in milliseconds. */
+/**
+ * Returns timeoutPropose(r), timeoutPrevote(r) and timeoutPrecommit(r) of the paper, in
+ * milliseconds.
+ */
 export function timeoutMs(step: Exclude<Timeout['step'], 'newHeight'>, round: number, timing: ConsensusTiming): number {
   const [base, delta] =
     step === 'propose'
@@ -20,8 +23,8 @@ export function timeoutMs(step: Exclude<Timeout['step'], 'newHeight'>, round: nu
 export const MAX_MESSAGE_DELAY_MS = 3_600_000
 
 /**
- * The message delay that PBTS allows for a round's proposal. It grows by a tenth with each round, so that parameters that are too
- * small do not halt the chain.
+ * Returns the message delay that PBTS allows for a round's proposal. It grows by a tenth with each
+ * round, so that parameters that are too small do not halt the chain.
  */
 export function messageDelayMs(
   round: number,

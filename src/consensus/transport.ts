@@ -5,9 +5,10 @@ import type { ConsensusMessage } from './messages.ts'
 export type PeerId = string
 
 /**
- * What a peer did that no honest peer does. Detected by the reducer (reducerMessages.ts: consensus messages) and by block sync
- * (sync/blocks/blockSync.ts, sync/blocks/blockBuffer.ts: blocks and heights), and reported to {@link Transport.punish}. The consequences for the
- * peer are in p2p/misbehaviour.ts.
+ * Misbehaviour of a peer, which no honest peer shows. It is detected by the reducer
+ * (reducerMessages.ts: consensus messages) and by block sync (sync/blocks/blockSync.ts,
+ * sync/blocks/blockBuffer.ts: blocks and heights), and reported to {@link Transport.punish}. The
+ * consequences for the peer are in p2p/misbehaviour.ts.
  * - `bad signature`: a proposal, vote or commit that its validator did not sign
  * - `malformed`: a message or answer that cannot be correct for any chain
  * - `invalid block`: a block that is not the decided one, in place of a decided block
@@ -70,7 +71,8 @@ export interface Transport {
   /** Rejects when the peer is gone or does not answer in time. That it does not have the block is an answer, not an error. */
   fetchBlocks(peer: PeerId, request: BlockRequest): Promise<FetchedBlocks>
   /**
-   * A peer misbehaved: it is disconnected and banned for a while. An `unresponsive` peer is only disconnected, if that happens often.
+   * Punishes a peer that misbehaved: it is disconnected and banned for a while. An `unresponsive`
+   * peer is only disconnected, if that happens often.
    */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }

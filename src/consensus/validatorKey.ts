@@ -28,7 +28,7 @@ const schema = z.object({
   priv_key: privateKeySchema,
 })
 
-/** The validator key with this 32-byte seed. */
+/** Returns the validator key with this 32-byte seed. */
 export function validatorKey(seed: Uint8Array): ValidatorKey {
   const key = ed25519Key(seed)
   return { ...key, address: ed25519Address(key.publicKey) }
@@ -61,7 +61,7 @@ export function createValidatorKey(path: string, seed: Uint8Array): ValidatorKey
   return key
 }
 
-/** The file's text, as CometBFT writes it. */
+/** Returns the file's text, as CometBFT writes it. */
 function formatValidatorKey(key: ValidatorKey): string {
   return JSON.stringify({ ...formatPublicKey(key.publicKey), priv_key: privateKeyToJSON(key) }, undefined, 2)
 }

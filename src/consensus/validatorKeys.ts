@@ -2,7 +2,10 @@ import type { ValidatorSet } from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusKey, PendingSignature, SigningRequest } from './consensusKey.ts'
 
-/** How many heights' choices are kept: a remote signer may answer late, for the height before. */
+/**
+ * Number of heights whose choices are retained: a remote signer may answer late, for the previous
+ * height.
+ */
 const KEPT_HEIGHTS = 2
 
 /** A consensus key as others know it. */
@@ -14,9 +17,9 @@ export interface ValidatorIdentity {
 }
 
 /**
- * The keys of this node's validator: one, or two while it rotates its key. At each height one of them is used: that which is in the
- * height's validator set, which every start finds the same. The signer remembers what it has signed with any of them in one order, so
- * that no step is signed with both.
+ * The keys of this node's validator: one, or two while it rotates its key. At each height the key
+ * in the height's validator set is used, so every start chooses the same one. The signer remembers
+ * the signatures of both keys in one order, so that no step is signed with both.
  */
 export class ValidatorKeys implements ConsensusKey {
   readonly #keys: readonly ConsensusKey[]
@@ -29,7 +32,7 @@ export class ValidatorKeys implements ConsensusKey {
     this.#keys = keys
   }
 
-  /** All keys, as others may know them. */
+  /** Returns all keys, as others may know them. */
   get all(): readonly ValidatorIdentity[] {
     return this.#keys.map(({ address, publicKey }) => ({ address, publicKey }))
   }
@@ -49,7 +52,7 @@ export class ValidatorKeys implements ConsensusKey {
     return this.#present.publicKey
   }
 
-  /** The key in this set; the first when none is. */
+  /** Returns the key in this set; the first when none is. */
   keyIn({ validators }: Pick<ValidatorSet, 'validators'>): ConsensusKey {
     const isIn = (key: ConsensusKey) => validators.some(({ address }) => equalBytes(address, key.address))
     return this.#keys.find(isIn) ?? this.#keys[0]!
@@ -61,7 +64,7 @@ export class ValidatorKeys implements ConsensusKey {
     this.#chosen = [...others, { height, key: this.keyIn(validators) }].slice(-KEPT_HEIGHTS)
   }
 
-  /** The key of a height that began lately. */
+  /** Returns the key of a height that began lately. */
   at(height: number): ConsensusKey {
     return this.#chosen.find((chosen) => chosen.height === height)?.key ?? this.#present
   }

@@ -22,7 +22,7 @@ interface Tally {
   power: bigint
 }
 
-/** What adding a vote changed. */
+/** The changes made by adding a vote. */
 export interface AddedVote {
   /** whether it counts for its block */
   readonly counted: boolean
@@ -54,7 +54,7 @@ export class VoteSet implements VoteSetView {
     this.#first = new Array(validators.validators.length).fill(undefined)
   }
 
-  /** The precommits of a commit that is known to be valid. */
+  /** Returns the precommits of a commit that is known to be valid. */
   static ofCommit(commit: Commit, validators: ValidatorSet): VoteSet {
     const set = new VoteSet(commit.height, commit.round, SIGNED_MESSAGE_TYPES.precommit, validators)
     for (const index of commit.signatures.keys()) {
@@ -124,12 +124,12 @@ export class VoteSet implements VoteSetView {
     return this.#majority?.blockId
   }
 
-  /** Voting power of the votes for a block, or for nil. */
+  /** Returns the voting power of the votes for a block, or for nil. */
   powerFor(blockId: BlockId): bigint {
     return this.#tallies.get(blockKey(blockId))?.power ?? 0n
   }
 
-  /** The block, not nil, that has the majority. */
+  /** Returns the block, not nil, that has the majority. */
   majorityBlock(): BlockId | undefined {
     const blockId = this.majority()
     return blockId === undefined || isNilBlockId(blockId) ? undefined : blockId
@@ -169,7 +169,8 @@ export class VoteSet implements VoteSetView {
   }
 
   /**
-   * The commit of these precommits. A validator that precommitted another block counts as absent.
+   * Returns the commit of these precommits. A validator that precommitted another block counts as
+   * absent.
    * @throws Error when they decide no block
    */
   commit(): Commit {

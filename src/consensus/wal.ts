@@ -51,7 +51,8 @@ function segmentName(number: number): string {
 /**
  * Opens the log in `directory`, which is created when it is missing. The order:
  * 1. Read all segments and pass every entry to `replay`, oldest first. Damage before the end of the log is an error.
- * 2. Cut off a torn end, which a crash may leave, after a copy of it is on disk.
+ * 2. Copy a torn end, which a crash may leave, to another file, and cut it off once the copy is on
+ *    disk.
  * 3. Continue the newest segment, or begin the first. It is synced before this resolves: a restart must not act on entries that were
  *    written but never synced, because another crash could lose them.
  * @throws WalError when the log cannot be used: damage, another genesis, a newer format
@@ -136,8 +137,9 @@ async function keepTornEnd(
 }
 
 /**
- * The write-ahead log of one validator: what it signed and received, and the blocks it decided. It has only one writer. After a failed
- * operation all further ones fail too: it is unknown what is on disk then, so the caller has to halt.
+ * The write-ahead log of one validator: its signatures, received messages and decided blocks. It
+ * has only one writer. After a failed operation all further ones fail too: the contents of the disk
+ * are unknown then, so the caller must halt.
  */
 export class Wal {
   readonly #options: WalOptions
@@ -193,7 +195,8 @@ export class Wal {
   }
 
   /**
-   * Drops the segments that only have entries of `height` or lower. The newest segment is kept: it has the signer's last signature.
+   * Drops the segments that only have entries of `height` or lower. The newest segment stays: it
+   * has the signer's last signature.
    */
   prune(height: number): Promise<void> {
     const has = () => this.#segments.length > 1 && this.#segments[0]!.height <= height
@@ -345,7 +348,7 @@ const DIRECTORY_MODE = 0o700
 export const nodeDisk: WalDisk = {
   makeDirectory: async (path) => {
     const made = await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
-    // If a power failure removed the directory, the signer would forget what it signed.
+    // If a power failure removed the directory, the signer would lose the memory of its signatures.
     if (made !== undefined) syncDirectory(dirname(made))
   },
   list: (directory) => readdir(directory),

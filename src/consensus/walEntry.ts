@@ -16,7 +16,7 @@ export interface AskedEntry {
   readonly request:
     | { readonly kind: 'proposal'; readonly proposal: UnsignedProposal }
     | { readonly kind: 'vote'; readonly vote: UnsignedVote }
-  /** the key of its connection, 32 bytes; empty: its connection has none */
+  /** the key of its connection, 32 bytes; empty: the connection has no key */
   readonly signer: Uint8Array
 }
 
@@ -68,7 +68,7 @@ const KINDS = {
 /** In place of the signature that a remote signer was asked for. */
 const NO_SIGNATURE = new Uint8Array(64)
 
-/** The indexes are the codes of the steps. */
+/** Steps by the number that encodes them. */
 const TIMEOUT_STEPS: readonly Timeout['step'][] = ['newHeight', 'propose', 'prevote', 'precommit']
 
 const HASH_LENGTH = 32
@@ -108,7 +108,7 @@ export function encodeWalEntry(entry: WalEntry): Uint8Array {
 }
 
 /**
- * The entry in a payload whose checksum is right.
+ * Returns the entry in a payload whose checksum is right.
  * @throws Error when a newer version wrote it, or it is malformed
  */
 export function decodeWalEntry(payload: Uint8Array): WalEntry {
@@ -168,7 +168,7 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
   }
 }
 
-/** The height that an entry belongs to. */
+/** Returns the height that an entry belongs to. */
 export function entryHeight(entry: WalEntry): number {
   switch (entry.kind) {
     case 'proposal':

@@ -9,9 +9,10 @@ export class WalError extends Error {
 }
 
 /**
- * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) | payload. The checksum covers the
- * segment's salt, length and payload. The salt is a secret of this file, so that neither data of another file in a reused disk block
- * nor bytes that somebody put into a transaction can look like a valid record.
+ * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) |
+ * payload. The checksum covers the segment's salt, length and payload. The salt is a secret of this
+ * file, so that neither data of another file in a reused disk block nor chosen bytes in a
+ * transaction can look like a valid record.
  */
 const RECORD_OVERHEAD = 8
 
@@ -20,7 +21,7 @@ const RECORD_OVERHEAD = 8
  */
 const MAX_RECORD_LENGTH = 1 << 20
 
-/** First byte of a payload that is no entry; entries use other values (walEntry.ts). */
+/** First byte of a payload that is not an entry; entries use other values (walEntry.ts). */
 const HEADER_KIND = 0
 const SYNC_MARK_KIND = 1
 
@@ -44,7 +45,10 @@ export function encodeSegmentHeader(genesisHash: Uint8Array, salt: Uint8Array): 
   return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION, RULES), genesisHash, salt))
 }
 
-/** A mark which says that this segment was on stable storage up to `offset` when the mark was written. */
+/**
+ * Returns a mark which says that this segment was on stable storage up to `offset` when the mark
+ * was written.
+ */
 export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
   const payload = new Uint8Array(5)
   payload[0] = SYNC_MARK_KIND
@@ -109,7 +113,10 @@ function readHeader(name: string, bytes: Uint8Array, genesisHash: Uint8Array): U
   return header.slice(VERSION_LENGTH + HASH_LENGTH)
 }
 
-/** The database says the same of itself, but somebody may have removed it alone: then the log's blocks would be executed by other rules. */
+/**
+ * Returns the error for a log of a different version. The database reports its version too, but it
+ * may have been removed without the log.
+ */
 function otherRules(name: string, age: 'an older' | 'a newer'): WalError {
   const advice =
     age === 'an older'
@@ -165,7 +172,10 @@ export function frameRecord(salt: Uint8Array, payload: Uint8Array): Uint8Array {
   return concatBytes(checksum(salt, covered), covered)
 }
 
-/** The payload of the record at `offset` (a view); undefined when there is no complete, undamaged record. */
+/**
+ * Returns the payload of the record at `offset` (a view); undefined when there is no complete,
+ * undamaged record.
+ */
 function readRecord(bytes: Uint8Array, offset: number, salt: Uint8Array): Uint8Array | undefined {
   if (offset + RECORD_OVERHEAD > bytes.length) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, RECORD_OVERHEAD)

@@ -48,20 +48,23 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly written: () => Promise<void>
   /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
-  /** Takes an error that nobody has foreseen: it costs this node a transaction or a vote, or a decided block stops it. */
+  /**
+   * Called with an unforeseen error. It costs this node a transaction or a vote; in a decided block
+   * it stops the node.
+   */
   readonly onUnforeseen: (report: UnforeseenReport) => void
   /** Reports an execution that was stopped because it took too long. */
   readonly onStopped: (report: StoppedReport) => void
-  /** Runs work whose result nobody waits for, after the work that somebody waits for. */
+  /** Runs background work after the work that callers wait for. */
   readonly defer: (work: () => void) => void
   /** milliseconds, monotonic */
   readonly now: () => number
 }
 
 /**
- * The state machine that consensus replicates: it chooses transactions and evidence, executes blocks and stores decided ones. A block
- * is executed once: the result of executing it when it was built or proposed is kept until the decision. Calls must not overlap,
- * except `info` and `checkEvidence`.
+ * The state machine that consensus replicates: it chooses transactions and evidence, executes
+ * blocks and stores decided ones. A block is executed once, when it is built or proposed: the
+ * result is retained until the decision. Calls must not overlap, except `info` and `checkEvidence`.
  */
 export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
@@ -95,7 +98,7 @@ export function createApplication(options: ApplicationOptions): Application {
       known,
     }
   }
-  /** Why the next block may not report this evidence; undefined when it may. Nearly all blocks have none. */
+  /** Checks whether the next block may report its evidence. Nearly all blocks have no evidence. */
   const checkEvidenceOf = ({ evidence }: ConsensusBlock): BlockEvidenceVerdict =>
     evidence.length === 0 ? 'valid' : checkBlockEvidence(evidence, evidenceChain())
 
@@ -112,7 +115,10 @@ export function createApplication(options: ApplicationOptions): Application {
     options.onExecuted(now() - beginMs)
     return executed
   }
-  /** Keeps the result until a block is decided. Votes take a while: meanwhile the database batch is prepared. */
+  /**
+   * Retains the result until a block is decided. Votes take a while: meanwhile the database batch
+   * is prepared.
+   */
   const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
     runner.keep(input, executed)
     options.defer(() => {
@@ -140,7 +146,8 @@ export function createApplication(options: ApplicationOptions): Application {
 
   const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict | undefined> => {
     const evidence = checkEvidenceOf(block)
-    // Not refused: consensus halts on a refused block that others decide, and those who can judge it may accept it.
+    // The block is not refused: nodes that can judge it may accept it, and consensus halts on a
+    // refused block that others decide.
     if (evidence === 'unknown') return undefined
     if (evidence !== 'valid') return { accepted: false, reason: evidence.refused }
     const input = inputOf(block)
@@ -236,9 +243,10 @@ export function createApplication(options: ApplicationOptions): Application {
      * 1. Write blocks that were buffered in catch-up, where the publisher writes them in groups. The block before may still be written.
      * 2. Compare the application hash that the validators agreed on with this node's, before anything is executed: a node that has
      *    computed another state must stop here, report both hashes, and store nothing.
-     * 3. Use the result that was kept when the block was built or checked; without one, check its evidence and execute it now. An
-     *    unforeseen error stops the node: it cannot know what the others have computed.
-     * 4. Drop the other kept results: they were computed on the former head.
+     * 3. Use the result retained when the block was built or checked; without one, check its
+     *    evidence and execute it now. An unforeseen error stops the node: it cannot know what the
+     *    others have computed.
+     * 4. Drop the other retained results: they were computed on the previous head.
      * 5. Make the block the head, and store and announce it: it may still be written when this returns its result, with which consensus
      *    starts the next height. `durableHeight` keeps the write-ahead log from dropping it.
      */
@@ -259,7 +267,8 @@ export function createApplication(options: ApplicationOptions): Application {
       const input = inputOf(block)
       let executed = runner.find(input)
       if (executed === undefined) {
-        // What is unknown here is taken as judged: more than two thirds of the power have decided the block.
+        // Unknown evidence counts as valid: more than two thirds of the power have decided the
+        // block.
         const evidence = checkEvidenceOf(block)
         if (typeof evidence !== 'string') {
           throw new Error(

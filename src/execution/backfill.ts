@@ -11,7 +11,7 @@ import { writeOlderBlocks } from '../chain/store/writeOlderBlocks.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 
-/** The blocks that are to be fetched next, from the highest down, and where they must go on. */
+/** The blocks to fetch next, from the highest down, and the hashes that they must match. */
 export interface MissingBlocks {
   /** highest height and number */
   readonly highest: number
@@ -23,13 +23,19 @@ export interface MissingBlocks {
 }
 
 export interface Backfill {
-  /** `complete`: there is nothing to fetch. `wait`: not now, since so much is still to be written, or the chain has to go on first. */
+  /**
+   * `complete`: there is nothing to fetch. `wait`: ask later, since too much is still to be
+   * written, or the chain must advance first.
+   */
   missing(): MissingBlocks | 'complete' | 'wait'
   /** Takes the blocks that {@link missing} named, or some of them, to be written with the next blocks of the chain. */
   add(blocks: readonly VerifiedBlock[]): void
-  /** Prepares a bounded part of what was taken for the next block, while nobody waits: the block before has been stored. */
+  /**
+   * Prepares a bounded part of the added blocks for the next block's batch. Called once the block
+   * before is stored, when no caller waits.
+   */
   prepare(): void
-  /** Adds what was prepared to a block's batch. */
+  /** Adds the prepared part to a block's batch. */
   write(batch: WriteBatch): void
 }
 
@@ -41,19 +47,19 @@ const WAITING_BYTES = 4 << 20
 const BYTES_PER_BLOCK = 512 << 10
 
 /**
- * Writes older blocks, which others have fetched and verified, in small parts, each with the batch of a block of the chain: it takes no
- * sync of its own, and after a crash the chain is whole from its base on, wherever that is. What waits is lost with a crash, and is fetched
- * again.
+ * Writes older blocks, which other threads have fetched and verified, in small parts, each with the
+ * batch of a block of the chain. This takes no sync of its own, and after a crash the chain is
+ * whole from its base on. Waiting blocks are lost with a crash, and are fetched again.
  */
 export function createBackfill(database: DatabaseReader, rules: HeaderRules | undefined): Backfill {
   /** from the highest down */
   let waiting: VerifiedBlock[] = []
   let waitingBytes = 0
-  /** what comes below the lowest block that waits */
+  /** link and validators for the block below the lowest waiting one */
   let tip: OlderBlocksTip | undefined
   let ready: WriteBatch | undefined
 
-  /** A part of what waits. */
+  /** Takes a part of the waiting blocks. */
   const take = (): readonly VerifiedBlock[] => {
     let bytes = 0
     let count = 0
@@ -73,7 +79,8 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
         tip = olderBlocksTip(database)
       }
       const highest = tip.link.height
-      // Whether what is in the next segment is needed can only be said when the block above it is there.
+      // Whether the next segment's blocks are needed is known only when the block above the segment
+      // is there.
       const isWritten = readCompleteFrom(database) <= highest + 1
       if (isWritten && !needsOlderBlocks(database, rules)) {
         tip = undefined
@@ -106,7 +113,10 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
 
 export type OlderBlocksTip = Pick<MissingBlocks, 'link' | 'validators'>
 
-/** What comes below these blocks. @param tip what came below the one before them */
+/**
+ * Returns the link and validators for the block below these.
+ * @param tip the same for the block above them
+ */
 export function tipBelow(tip: OlderBlocksTip, blocks: readonly VerifiedBlock[]): OlderBlocksTip {
   const changed = blocks.findLast(({ validators }) => validators !== undefined)
   return {
@@ -115,7 +125,7 @@ export function tipBelow(tip: OlderBlocksTip, blocks: readonly VerifiedBlock[]):
   }
 }
 
-/** What comes below the lowest block that is complete. */
+/** Returns the link and validators for the block below the lowest complete one. */
 export function olderBlocksTip(database: DatabaseReader): OlderBlocksTip {
   const from = readCompleteFrom(database)
   const chain = openChainReader(database)

@@ -13,7 +13,7 @@ import type { NativeStore } from '../state/world.ts'
 /** How many blocks back BLOCKHASH can read. */
 const BLOCK_HASH_WINDOW = 256
 
-/** The rules that hold at `height`. */
+/** Returns the rules that hold at `height`. */
 export function rulesAt(chain: Pick<ChainConfig, 'forks' | 'evmChainId'>, height: number): Rules {
   return { fork: forkAt(chain, height), chainId: chain.evmChainId }
 }
@@ -31,7 +31,7 @@ export function consensusTimeMs(
 }
 
 /**
- * What EVM code can read about the block with this header.
+ * Returns the facts that EVM code can read about the block with this header.
  * @param timeMs its consensus time, milliseconds since the epoch
  */
 export function blockContextOf(
@@ -75,7 +75,7 @@ export type BlockSeed = Pick<
   | 'excessBlobGas'
 >
 
-/** What consensus determines about a block before its transactions are chosen. */
+/** Facts about a block that consensus determines before its transactions are chosen. */
 interface SeedInput {
   readonly parent: EthereumHeader
   readonly parentHash: Hash
@@ -88,14 +88,18 @@ interface SeedInput {
 }
 
 /**
- * PREVRANDAO: a hash of the previous block's value and the previous consensus header hash. So it is known one block ahead, and the
- * previous proposer can influence it (by choosing among blocks that it may propose).
+ * Returns PREVRANDAO: a hash of the previous block's value and the previous consensus header hash.
+ * So it is known one block ahead, and the previous proposer can influence it (by choosing among
+ * blocks that it may propose).
  */
 export function nextMixHash(parentMixHash: Hash, parentConsensusHash: Uint8Array): Hash {
   return keccak256(concatBytes(parentMixHash, parentConsensusHash))
 }
 
-/** The seed of the block after `parent`. Consecutive blocks may have the same second: they are 400 ms apart. */
+/**
+ * Returns the seed of the block after `parent`. Consecutive blocks may have the same second: they
+ * are 400 ms apart.
+ */
 export function seedAfter(
   { parent, parentHash, parentConsensusHash, timeMs, miner }: SeedInput,
   chain: Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>,
@@ -118,8 +122,8 @@ export function seedAfter(
 export type RunningParams = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>
 
 /**
- * The parameters of the block after this state's block. States without native modules, which only conformance chains have, keep those
- * of the genesis.
+ * Returns the parameters of the block after this state's block. A state without native modules, as
+ * on conformance chains, has the parameters of the genesis.
  */
 export function runningParams(native: Pick<NativeStore, 'get'>, genesis: RunningParams): RunningParams {
   if (CONSENSUS_PARAMS.find(native) === undefined) return genesis

@@ -56,10 +56,13 @@ interface BlockExecutionInput {
   readonly yield?: () => Promise<void>
   /** throws `ExecutionTimeout` when the execution takes too long; see `ExecutionDeadline` */
   readonly poll?: (() => void) | undefined
-  /** what native modules do before and after the entries, and what they learn about the block */
+  /**
+   * work of native modules before and after the entries, with the facts about the block that they
+   * use
+   */
   readonly hooks: BlockHooks
   readonly start: BlockStart
-  /** whether {@link BlockExecution.calls} is kept */
+  /** whether {@link BlockExecution.calls} is collected */
   readonly isCallIndexed?: boolean
   /** executes entries in other threads before their turn */
   readonly parallel?: ParallelExecution | undefined
@@ -83,7 +86,10 @@ export interface BlockExecution {
   precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
   /** whether other threads execute entries that are announced */
   readonly isParallel: boolean
-  /** Tells which entries may follow, in this order: other threads may execute them beforehand. No result depends on it. */
+  /**
+   * Announces the entries that may follow, in this order: other threads may execute them
+   * beforehand. No result depends on it.
+   */
   announce(entries: readonly Entry[]): void
   /**
    * Runs the block's next entry. An entry that could not start is recorded as such and changed nothing. EVM transactions can be
@@ -96,13 +102,16 @@ export interface BlockExecution {
    * @param mayBeUndone false: one that hits the precompile gas limit is recorded as well, as `apply` does; true by default
    */
   tryApply(entry: Entry, mayBeUndone?: boolean): Promise<EntryResult>
-  /** terms of who called and was called in EVM transactions, for the index of calls; empty unless they are kept */
+  /**
+   * terms of who called and was called in EVM transactions, for the index of calls; empty unless
+   * collected
+   */
   calls(): ReadonlySet<string>
   /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
   end(): readonly ValidatorUpdate[]
   /** Events of native modules at the block's start and, once it has ended, at its end. */
   blockEvents(): BlockEvents
-  /** The header of the block as executed so far, given the root of its state. */
+  /** Returns the header of the block as executed so far, with this state root. */
   header(stateRoot: Hash): EthereumHeader
 }
 
@@ -181,8 +190,9 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     })
 
   /**
-   * What other threads have found out about an entry, if an execution now would find out the same: it reads the same, and the block has the gas
-   * that it wants. Then its changes are made.
+   * Adopts another thread's result for an entry, if an execution now would have the same result:
+   * all values that it read are unchanged, and the block has enough gas left. Then the result's
+   * changes are applied.
    */
   const adopted = async (signed: SignedTransaction) => {
     const result = await parallel?.take(signed)
@@ -212,8 +222,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   }
 
   /**
-   * Runs a transaction after others that used precompile gas. If it fails because too little of that gas is left, it is fully
-   * reverted.
+   * Runs a transaction after others that used precompile gas. If it fails because too little
+   * precompile gas is left, it is fully reverted.
    */
   const runUnlessLate = async (signed: SignedTransaction): Promise<EntryResult> => {
     const before = { left: precompileGas.left, gasUsed }
@@ -301,7 +311,7 @@ function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly
   return { value, events }
 }
 
-/** The header of a block with these results. */
+/** Returns the header of a block with these results. */
 export function headerOf(
   seed: BlockSeed,
   rules: Rules,

@@ -13,7 +13,7 @@ import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrad
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 
-/** What native modules learn from a block besides its transactions. */
+/** Facts about a block that native modules use, besides its transactions. */
 export interface BlockStart {
   readonly height: number
   /** consensus time, milliseconds since the epoch */
@@ -23,7 +23,10 @@ export interface BlockStart {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** What native modules do before, between and after the entries of a block. Deterministic; all effects are in `world`. */
+/**
+ * Work of native modules before, between and after a block's entries. Deterministic; all effects are in
+ * `world`.
+ */
 export interface BlockHooks {
   /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
   begin(world: WorldState, start: BlockStart): void
@@ -37,7 +40,7 @@ export interface BlockHooks {
   ): void
 }
 
-/** What modules do in production, on a node with these rules for upgrades. */
+/** Returns the hooks of all modules, for a node with these upgrade rules. */
 export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
   return {
     begin: (world, { height, timeMs, ...info }) => {
@@ -49,8 +52,8 @@ export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
 }
 
 /**
- * Pays base fee and tip of a transaction to the fee collector. Coins that were destroyed (a self-destruct to itself, EIP-6780) are
- * subtracted from the total supply.
+ * Pays base fee and tip of a transaction to the fee collector. Subtracts coins that were destroyed
+ * (a self-destruct to itself, EIP-6780) from the total supply.
  */
 function creditFeeCollector(world: WorldState, { fees, burns }: Pick<AppliedTransaction, 'fees' | 'burns'>): void {
   const fee = fees.baseFeeAcoin + fees.tipAcoin
@@ -58,7 +61,7 @@ function creditFeeCollector(world: WorldState, { fees, burns }: Pick<AppliedTran
   recordBurn(world, totalBurnt(burns))
 }
 
-/** What modules do on a node that skips no upgrade. */
+/** The hooks of all modules on a node that skips no upgrade. */
 export const MODULE_HOOKS: BlockHooks = moduleHooks(UPGRADE_RULES)
 
 /**

@@ -24,7 +24,7 @@ import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 import { withTransaction } from './unforeseenError.ts'
 
-/** What the vesting accounts among the changed ones may spend, by `bytesKey`. */
+/** Returns the spendable balance of each changed vesting account, by `bytesKey`. */
 function vestingOf(world: Journal, { accounts }: StateChanges): ReadonlyMap<string, bigint> {
   const found = new Map<string, bigint>()
   if (!world.hasVesting()) return found
@@ -61,7 +61,10 @@ export interface BlockRunnerOptions {
   readonly head: () => ChainHead
 }
 
-/** Executes candidates for the block after the head, and keeps results until one of them is decided. */
+/**
+ * Executes candidates for the block after the head, and retains results until one of them is
+ * decided.
+ */
 interface BlockRunner {
   /**
    * Starts a block.
@@ -73,7 +76,7 @@ interface BlockRunner {
   finish(execution: CheckedExecution): Promise<ExecutedBlock>
   /**
    * Executes a whole block.
-   * @param entries what its `txs` are
+   * @param entries its decoded `txs`
    * @throws ExecutionTimeout (rejects) at the deadline
    */
   run(input: ExecutionInput, entries: readonly Entry[], deadline?: ExecutionDeadline): Promise<ExecutedBlock>
@@ -87,12 +90,12 @@ interface BlockRunner {
     entries: readonly Entry[],
     deadline: ExecutionDeadline,
   ): Promise<ExecutedBlock | { readonly reason: string }>
-  /** Keeps a result until another block is the head. */
+  /** Retains a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
-  /** A kept result for this input. */
+  /** Returns the retained result for this input. */
   find(input: ExecutionInput): ExecutedBlock | undefined
   isKept(executed: ExecutedBlock): boolean
-  /** Another block is the head now. */
+  /** Called when another block is the head now. */
   clear(): void
 }
 
@@ -157,9 +160,10 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
-          // What the first engine has finished, the second one checks, however long it takes.
+          // The second engine checks a block that the first one has finished, however long it
+          // takes.
           poll: engineOfBlock === engine ? deadline?.poll : undefined,
-          // The second engine executes in order, and so checks what is executed in parallel.
+          // The second engine executes in order, and so checks the parallel execution.
           ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),
         })
       }
@@ -215,7 +219,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
       if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
       executions.set(executionKey(input), executed)
     },
-    // Nothing is kept in catch-up: the key is a hash over all transactions.
+    // No result is retained in catch-up: then the key, a hash over all transactions, is not
+    // computed.
     find: (input) => (executions.size === 0 ? undefined : executions.get(executionKey(input))),
 
     isKept: (executed) => [...executions.values()].includes(executed),

@@ -1,10 +1,11 @@
-/** How far a transaction may go beyond the time budget, as a share of it. */
+/** Share of the time budget by which a transaction may exceed it. */
 const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
 /**
- * Share of the time that is left that one transaction may take after a stop, of that after two, and so on. One that would take longer at the
- * pace of those that were stopped is not begun: several together would take the time of all others, and none of them pays.
+ * Share of the remaining time that one transaction may take after one stop; its square after two
+ * stops, and so on. A transaction that would take longer at the pace of the stopped ones is not
+ * started: several of them would take the time of all others, and they pay nothing.
  */
 const AFTER_STOP_SHARE = 0.25
 /**
@@ -20,8 +21,9 @@ const FAILED_SHARE = 0.1
 const PACE_GAS = 1_000_000n
 
 /**
- * The time in which a block is filled, and what its transactions have used of it. Transactions are tried one after another: `start`, then
- * `suffices` and `limitMs` for one that is to be executed, then what became of it. Gas limits are undefined for native transactions.
+ * The time budget for filling a block, and the time that its transactions have used. Transactions
+ * are tried one after another: call `start`, then `suffices` and `limitMs` before an execution,
+ * then the method for its outcome. Gas limits are undefined for native transactions.
  */
 export class BuildTime {
   readonly #budgetMs: number
@@ -31,11 +33,11 @@ export class BuildTime {
   /** when the current transaction began, and how long it may take */
   #startMs = 0
   #limitMs = 0
-  /** what EVM transactions of the block took */
+  /** time that EVM transactions of the block took */
   #usedMs = 0
-  /** what transactions took that were undone because too little precompile gas was left */
+  /** time of transactions that were undone because too little precompile gas was left */
   #undoneMs = 0
-  /** what large transactions took that could not start */
+  /** time of large transactions that could not start */
   #failedMs = 0
   #stops = 0
   /** the least pace of the slowest transaction that was stopped */
@@ -49,8 +51,9 @@ export class BuildTime {
   }
 
   /**
-   * Whether no further transaction is begun. One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay
-   * empty and never show that there is time.
+   * Whether no further transaction is started. One is tried in any case: otherwise, when the
+   * mempool's answer alone takes the whole budget, blocks would stay empty and never show that
+   * there is time.
    */
   isOver(): boolean {
     return this.#hasTried && this.#now() >= this.#deadlineMs
@@ -87,17 +90,20 @@ export class BuildTime {
     return this.#failedMs <= this.#budgetMs * FAILED_SHARE
   }
 
-  /** The current transaction, an EVM one, is in the block. Others use none of the gas that the pace is measured by. */
+  /**
+   * Called when the current transaction, an EVM one, is in the block. Others use none of the gas
+   * that the pace is measured by.
+   */
   included(): void {
     this.#usedMs += this.#elapsedMs()
   }
 
-  /** The current transaction was undone because too little precompile gas was left. */
+  /** Called when the current transaction was undone because too little precompile gas was left. */
   undone(): void {
     this.#undoneMs += this.#elapsedMs()
   }
 
-  /** The current transaction, a large one, is not in the block for another reason. */
+  /** Called when the current transaction, a large one, is not in the block for another reason. */
   failed(): void {
     this.#failedMs += this.#elapsedMs()
   }
@@ -131,7 +137,10 @@ export function isTooLong(
   return Number(gasLimit) * pace.ms > latestMs * Number(pace.gas)
 }
 
-/** The share of building that what follows the transactions may have taken, at most; the state root of a block of new slots is near it. */
+/**
+ * Largest measured share of the time after the transactions; the state root of a block of new slots
+ * takes about as much.
+ */
 const MOST_FINISH_SHARE = 0.75
 /** How fast a smaller share is believed. A larger one is at once: a block that is too slow costs all validators. */
 const BELIEF = 1 / 8

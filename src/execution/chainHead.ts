@@ -7,7 +7,7 @@ import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { damagedContents } from '../storage/damage.ts'
 
-/** The newest published block: what the next one builds on. */
+/** The newest published block, on which the next one builds. */
 export interface ChainHead {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
@@ -58,7 +58,10 @@ export function loadChainHead(
   }
 }
 
-/** The validators at height 0, from those of the genesis (CometBFT state/state.go, MakeGenesisState). */
+/**
+ * Returns the validators at height 0, from those of the genesis (CometBFT state/state.go,
+ * MakeGenesisState).
+ */
 export function genesisHeadValidators(
   validators: readonly { readonly publicKey: Uint8Array; readonly power: bigint }[],
 ): HeadValidators {
@@ -67,8 +70,9 @@ export function genesisHeadValidators(
 }
 
 /**
- * The updates that consensus can take: all of them, in any state that staking should make. Where they are contradictory, one after another
- * is tried, new powers first: each that fits is accepted, so that no block ends in an error that every node has.
+ * Returns the updates that consensus can take: all of them, in any state that staking should make.
+ * Where they are contradictory, one after another is tried, new powers first: each that fits is
+ * accepted, so that no block ends in an error that every node has.
  */
 export function acceptedUpdates(
   { afterNext }: Pick<HeadValidators, 'afterNext'>,
@@ -92,8 +96,9 @@ export function acceptedUpdates(
 }
 
 /**
- * Validators after one more block, whose execution gave `updates`. These take effect two blocks later, because that block's header has
- * already named the validators of the next block (CometBFT state/execution.go, updateState).
+ * Returns the validators after one more block, whose execution returned `updates`. These take
+ * effect two blocks later, because that block's header has already named the validators of the next
+ * block (CometBFT state/execution.go, updateState).
  * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power
  */
 export function advanceValidators(

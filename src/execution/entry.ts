@@ -70,9 +70,10 @@ export function readNativeEntry(
 }
 
 /**
- * All entries of a block. Senders that the look-up knows are not recovered again.
- * @param check of a proposal: `poll` is called before each entry, and what it throws ends the reading. It also ends after the first entry
- *   that can never start, because no such proposal is accepted
+ * Reads all entries of a block. Senders that the look-up knows are not recovered again.
+ * @param check of a proposal: `poll` is called before each entry; if it throws, the reading ends.
+ * It also ends after the first
+ *   entry that can never start, because no such proposal is accepted
  */
 export async function readEntries(
   txs: readonly Uint8Array[],
@@ -94,8 +95,8 @@ export async function readEntries(
 }
 
 /**
- * The sender of an entry, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no transaction, or
- * wrong signatures.
+ * Recovers the sender of an entry, for `DecidedBlock.senders`; can be called in another thread.
+ * Undefined for bytes that are not a transaction and for wrong signatures.
  */
 export function recoverEntrySender(raw: Uint8Array, chain: Chain): Address | undefined {
   const entry = readEntry(raw, chain)

@@ -12,8 +12,9 @@ import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { toBech32 } from '../primitives/address.ts'
 
 /**
- * The events of an entry of data.txs, as block results show them. An EVM transaction has the same events as a native one with the same
- * effects: the bank's for its fee and for all coins that it moved, then those of the native modules that its code called.
+ * Returns the events of an entry of data.txs, as block results show them. An EVM transaction has
+ * the same events as a native one with the same effects: the bank's for its fee and for all coins
+ * that it moved, then those of the native modules that its code called.
  */
 export function eventsOfEntry(entry: StoredEntry): readonly NativeEvent[] {
   if (entry.kind === 'skipped') return []
@@ -31,7 +32,7 @@ function eventsOfEvm(entry: EvmEntry): readonly NativeEvent[] {
   return [...events, ...entry.events]
 }
 
-/** As SendCoins of x/bank/keeper/send.go. */
+/** Adds the events of a transfer, as SendCoins of x/bank/keeper/send.go. */
 function addTransfer(events: NativeEvent[], { from, to, amountAcoin }: ValueTransfer): void {
   const emitter = { emitEvent: (made: NativeEvent) => void events.push(made) }
   emitCoinSpent(emitter, from, amountAcoin)

@@ -22,7 +22,7 @@ export interface EvidenceChain {
   readonly known?: KnownEvidence
 }
 
-/** Pieces that are remembered: many times what wait for a block. */
+/** Number of remembered pieces: many times more than wait for a block. */
 const MAX_KNOWN = 1_024
 
 /**
@@ -43,12 +43,14 @@ export class KnownEvidence {
 }
 
 /**
- * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires by its age
- * (`isEvidenceExpired`). Votes from before the genesis belong to another network where the validator's key was used: no fault here.
+ * Judges a piece of evidence. The verdict depends on chain state alone, so that all nodes agree.
+ * Evidence expires by its age (`isEvidenceExpired`). Votes from before the genesis belong to
+ * another network where the validator's key was used: no fault here.
  *
- * The checks are in the order of what they cost, because a stranger can make the votes up:
+ * The checks are in the order of their cost, because a stranger can make the votes up:
  * 1. heights and times in the evidence itself,
- * 2. a few records: whether the fault is reported already, and whether somebody can still be punished for it,
+ * 2. a few records: whether the fault is reported already, and whether its validator can still be
+ *    punished,
  * 3. the validators of its height, then both signatures,
  * 4. the time of its block. Only evidence with a validator's signatures gets so far.
  */
@@ -91,8 +93,8 @@ function belowBase({ chain, head, reader }: EvidenceChain): EvidenceVerdict {
 }
 
 /**
- * `unknown`: the evidence is about an old block that this node does not have, because its chain began with a snapshot. Those who have the
- * block can judge it.
+ * `unknown`: the evidence is about an old block that this node does not have, because it started
+ * from a snapshot. Nodes that have the block can judge it.
  */
 export type BlockEvidenceVerdict = 'valid' | 'unknown' | { readonly refused: string }
 
@@ -122,8 +124,8 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
 }
 
 /**
- * Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit, one for a
- * validator.
+ * Chooses the pending evidence that the block after `head` reports: valid pieces in their order, as
+ * many as fit, at most one per validator.
  */
 export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {
   const chosen: Evidence[] = []
@@ -142,7 +144,10 @@ export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain
   return chosen
 }
 
-/** The validator that evidence would punish, by its present key: it may have signed with a former one. */
+/**
+ * Returns the validator that evidence would punish, by its current key: it may have signed with an
+ * old one.
+ */
 function culpritKey({ voteA: { validatorAddress } }: Evidence, { native }: EvidenceChain): string {
   return bytesKey(punishable(native, validatorAddress)?.consensusAddress ?? validatorAddress)
 }

@@ -13,7 +13,7 @@ import type { PendingState } from '../state/store.ts'
 import type { RunningParams } from './blockContext.ts'
 import type { HeadValidators } from './chainHead.ts'
 
-/** A block that was executed and whose state root is known; nothing of it is stored yet. */
+/** A block that was executed and whose state root is known, but that is not stored yet. */
 export interface ExecutedBlock {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)): the next consensus header's app_hash */
@@ -33,7 +33,7 @@ export interface ExecutedBlock {
   /** of the next block */
   readonly nextParams: RunningParams
   readonly changes: StateChanges
-  /** vesting accounts among those that it changed, by `bytesKey`: what they may spend now, in acoin */
+  /** spendable acoin of the changed vesting accounts, by `bytesKey` */
   readonly vesting: ReadonlyMap<string, bigint>
   readonly state: PendingState
 }
@@ -50,9 +50,10 @@ export interface ExecutionInput {
 }
 
 /**
- * A key that is equal for equal inputs, so that a block that was executed while it was built or proposed is not executed again. It has
- * one hash over all transactions with their lengths before them: a full block is hashed in a millisecond, twice. Of the last commit,
- * execution reads only who signed.
+ * Returns a key that is equal for equal inputs, so that a block that was executed while it was
+ * built or proposed is not executed again. It has one hash over all transactions with their lengths
+ * before them: a full block is hashed in a millisecond, twice. Of the last commit, execution reads
+ * only who signed.
  */
 export function executionKey(input: ExecutionInput): string {
   const { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs } = input
@@ -75,12 +76,15 @@ interface ExecutedNative extends NativeEntry {
   readonly transaction: NativeTransaction
 }
 
-/** ABCI codes of EVM entries in `last_results_hash` and block results. */
+/** ABCI `code` of an EVM entry in `last_results_hash` and block results. */
 const RESULT_CODES = { success: 0, failed: 1, skipped: 2 } as const
-/** Codespace of the codes that are not 0. */
+/** Codespace of every `code` that is not 0. */
 const EVM_CODESPACE = 'evm'
 
-/** The result of an EVM entry, or of bytes that are no transaction, that could not start. */
+/**
+ * Returns the result of an entry that could not start: an EVM transaction, or bytes that are not a
+ * transaction.
+ */
 export function skippedEvm(reason: string, gasWanted: bigint): SkippedEntry {
   return { kind: 'skipped', code: RESULT_CODES.skipped, codespace: EVM_CODESPACE, reason, gasWanted }
 }

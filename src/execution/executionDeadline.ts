@@ -5,13 +5,14 @@ import type { Hash } from '../primitives/hash.ts'
 export interface StoppedReport {
   readonly place: 'build' | 'check'
   readonly height: number
-  /** undefined: in a check, which stops as a whole */
+  /** undefined: a check, which always stops completely */
   readonly transaction: Hash | undefined
 }
 
 /**
- * When the execution of a block that is built or checked has to stop: engines poll it between slices of gas, and native modules while they
- * work (`WorkMeter`). What it stops is undone by the caller or dropped. A decided block has none.
+ * The time at which the execution of a block that is built or checked must stop. Engines poll it
+ * between slices of gas, and native modules while they work (`WorkMeter`). The caller reverts or
+ * drops the stopped work. A decided block has no deadline.
  */
 export class ExecutionDeadline {
   readonly #now: () => number

@@ -40,7 +40,10 @@ export interface ExecutorOptions {
   /** see `DatabaseOptions` */
   readonly onDamage?: DatabaseOptions['onDamage']
   readonly chain: ChainConfig
-  /** asked while the database is opened, where that is empty; not kept, since a genesis may have a million accounts */
+  /**
+   * called when an empty database is opened; the result is not retained, since a genesis may have a
+   * million accounts
+   */
   readonly genesis: () => GenesisState
   readonly engine: Engine
   /** see `StateStoreOptions` */
@@ -51,11 +54,14 @@ export interface ExecutorOptions {
   /** executes entries of a block in other threads too */
   readonly parallel?: ParallelExecution | undefined
   readonly candidates: CandidateSource
-  /** blocks whose state is kept, or all */
+  /** number of newest blocks whose state is retained, or all */
   readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
+  /** number of newest blocks that are retained; 0 = all */
   readonly blockHistory: number
-  /** how long headers are needed; undefined: they are kept for ever, and none is fetched */
+  /**
+   * how long headers are needed; undefined: they are retained permanently, and older ones are not
+   * fetched
+   */
   readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'
@@ -79,7 +85,7 @@ export interface ExecutorOptions {
   readonly onUpgradeNeeded?: (error: UpgradeNeeded | WrongVersion) => void
   /** which upgrades this version makes; by default those that it has, and none is passed over */
   readonly upgrades?: UpgradeRules
-  /** what native modules do in each block; by default what they do in production */
+  /** work of native modules in each block; by default that of production */
   readonly hooks?: BlockHooks
   readonly observer?: ExecutorObserver
 }
@@ -90,7 +96,7 @@ interface ExecutorObserver {
   readonly executed: (milliseconds: number) => void
   /** writing a block to the database */
   readonly written: (milliseconds: number, bytes: number) => void
-  /** an error that nobody has foreseen */
+  /** called with an unforeseen error */
   readonly unforeseen: (report: UnforeseenReport) => void
   /** an execution that took too long */
   readonly stopped: (report: StoppedReport) => void
@@ -101,7 +107,7 @@ export interface Executor {
   readonly backfill: Pick<Backfill, 'missing' | 'add'>
   readonly head: () => ChainHead
   readonly oldestState: () => number
-  /** Writes what is buffered and closes the database. */
+  /** Writes buffered batches and closes the database. */
   close(): Promise<void>
 }
 

@@ -35,7 +35,7 @@ import type { WorldState } from '../state/world.ts'
 import { nextMixHash } from './blockContext.ts'
 import { EMPTY_REQUESTS_HASH, EXTRA_DATA, ZERO_NONCE } from './blockExecution.ts'
 
-/** What the genesis puts into the state of block 0. */
+/** Contents of the state of block 0, from the genesis. */
 export interface GenesisState {
   /** balances, preinstalled contracts and registered precompiles */
   readonly accounts: readonly GenesisAccount[]
@@ -61,8 +61,9 @@ export function genesisStateOf(genesis: Genesis): GenesisState {
 const NO_TYPES = { typeOf: () => undefined }
 
 /**
- * Writes the state of block 0 into an empty world: balances and total supply, contracts, validators, and the account under which
- * native modules keep their entries (nonce 1, so that EIP-161 never deletes it).
+ * Writes the state of block 0 into an empty world: balances and total supply, contracts,
+ * validators, and the account under which native modules store their entries (nonce 1, so that
+ * EIP-161 never deletes it).
  */
 export function applyGenesis(world: WorldState, { accounts, timeMs, modules, consensus }: GenesisState): void {
   const context = { world, block: { height: 0, timeMs } }
@@ -121,7 +122,10 @@ function requireValid(module: string, problem: SdkError | undefined): void {
   if (problem !== undefined) throw new Error(`app_state.${module}.params: ${problem.message}`)
 }
 
-/** Header of block 0, whose state is what the genesis writes. It commits to the genesis hash. */
+/**
+ * Returns the header of block 0, whose state the genesis determines. It commits to the genesis
+ * hash.
+ */
 export function genesisHeader(
   chain: Pick<ChainConfig, 'genesisHash' | 'genesisTimeMs' | 'blockGasLimit' | 'feeMarket' | 'forks'>,
   stateRoot: Hash,

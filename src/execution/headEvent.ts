@@ -30,7 +30,7 @@ export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
   }
 }
 
-/** What the mempool has to know about an executed block. */
+/** Returns the facts about an executed block that the mempool needs. */
 export function poolUpdate(
   { header, results, changes, nextParams, vesting }: ExecutedBlock,
   reader: Pick<StateReader, 'getCode'>,
@@ -54,7 +54,7 @@ function startedHash(result: EntryResult): readonly Hash[] {
   return [result.kind === 'evm' ? result.signed.transaction.hash : result.transaction.hash]
 }
 
-/** One update for several, oldest first. */
+/** Returns one update for several, oldest first. */
 export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUpdate {
   const accounts = new Map<string, readonly [Address, AccountState]>()
   for (const update of updates) for (const entry of update.accounts) accounts.set(bytesKey(entry[0]), entry)
@@ -66,7 +66,7 @@ export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUp
 }
 
 /**
- * The parts of an account that the mempool checks.
+ * Returns the parts of an account that the mempool checks.
  * @param spendable acoin that it may spend, if it is a vesting account
  */
 export function accountState(

@@ -24,7 +24,8 @@ class GenesisMismatch extends Error {
 }
 
 /**
- * The chain in `database`; an empty database gets block 0 first, for which alone `genesis` is asked.
+ * Opens the chain in `database`; an empty database gets block 0 first, for which alone `genesis` is
+ * asked.
  * @throws GenesisMismatch; DatabaseError when blocks are missing
  */
 export async function openChain(
@@ -56,7 +57,7 @@ function checkComplete(database: WritableDatabase): void {
   if (database.get(FORMAT_KEY) === undefined) {
     throw damagedContents('it has no format number')
   }
-  if (isRepairUnfinished(database)) throw damagedContents('a repair of it was not finished')
+  if (isRepairUnfinished(database)) throw damagedContents('its repair was not finished')
 }
 
 async function writeGenesis(

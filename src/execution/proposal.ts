@@ -18,18 +18,19 @@ import type { EntryResult } from './executedBlock.ts'
 import type { ExecutionDeadline } from './executionDeadline.ts'
 import { endsNode } from './unforeseenError.ts'
 
-/** What the application needs of the mempool, which lives in another thread. */
+/** Access to the mempool, which lives in another thread. */
 export interface CandidateSource {
   /**
-   * The next best executable transactions for the block at this height: by effective tip, nonces of one sender in order. An
-   * empty answer means that there are no more.
+   * Returns the next best executable transactions for the block at this height: by effective tip,
+   * nonces of one sender in order. An empty answer means that there are no more.
    */
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
   /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
   readonly senders?: SenderLookup
   /**
-   * Called with native transactions that cannot start on this state, and with transactions of either kind that came upon an unforeseen
-   * error, which only their execution shows: the mempool drops them.
+   * Called with native transactions that cannot start on this state, and with transactions of
+   * either kind that hit an unforeseen error. Only their execution shows this, so the mempool drops
+   * them on this call.
    */
   readonly unexecutable?: (hashes: readonly Hash[]) => void
   /**
@@ -64,7 +65,7 @@ interface BuildLimits {
   readonly budgetMs: number
   /** transactions that were postponed in this block and earlier ones */
   readonly postponed: PostponedTransactions
-  /** transactions that came upon unforeseen errors in this block and earlier ones */
+  /** transactions that hit unforeseen errors in this block and earlier ones */
   readonly defective: DefectiveTransactions
   /** transactions that took too long in this block and earlier ones */
   readonly slow: SlowTransactions
@@ -78,7 +79,10 @@ interface BuildLimits {
   readonly now: () => number
 }
 
-/** Codes of temporary failures: the pool follows nonces, balances and the base fee, and offers the transaction again. */
+/**
+ * Error codes of temporary failures: the pool follows nonces, balances and the base fee, and offers
+ * the transaction again.
+ */
 const PASSING_CODES: ReadonlySet<number> = new Set(
   [SDK_ERRORS.wrongSequence, SDK_ERRORS.insufficientFunds, SDK_ERRORS.insufficientFee].map(([code]) => code),
 )
@@ -196,8 +200,9 @@ export async function fillBlock(
 }
 
 /**
- * EVM transactions by their bytes. One that hits an unforeseen error is not among them, and hits it again in its turn. Native ones are read
- * in their turn: reading a large one takes up to 10 ms, and it pays only if the block includes it.
+ * Returns the EVM transactions by their bytes. One that hits an unforeseen error is not among them,
+ * and hits it again in its turn. Native ones are read in their turn: reading a large one takes up
+ * to 10 ms, and it pays only if the block includes it.
  */
 function readCandidates(
   candidates: readonly PooledTransaction[],
@@ -239,8 +244,9 @@ const STEPS = 16n
 const MOST_TRANSACTIONS = 10_000
 
 /**
- * Transactions that failed because too little precompile gas was left while a block was built, and how much that was. A try takes time
- * that nobody pays for, so each is tried again only when clearly more is left. Kept as long as the process runs.
+ * Transactions that failed while a block was built because too little precompile gas was left, with
+ * the gas that was left. A failed try takes time that no fee pays for, so each is tried again only
+ * when clearly more is left. The list lasts as long as the process.
  */
 export class PostponedTransactions {
   readonly #step: bigint
@@ -272,8 +278,9 @@ export class PostponedTransactions {
 /** After so many stops a transaction is hopeless. */
 const MOST_STOPS = 4
 /**
- * Milliseconds that a transaction must have had for its stop to count: a proposer whose blocks others do not accept, and one that comes to
- * it late in a block, has less, and ordinary transactions need some of that.
+ * Milliseconds that a transaction must have had for its stop to count. A proposer whose blocks
+ * other validators do not accept, or that reaches the transaction late in a block, has less time,
+ * and an ordinary transaction may need more.
  */
 const FAIR_MS = 50
 /** Blocks for which a transaction waits after its first stop; twice as many after each further one. */
@@ -310,12 +317,13 @@ export class SlowTransactions {
   }
 }
 
-/** Transactions that are remembered because they came upon an unforeseen error. */
+/** Maximum number of transactions that are remembered because they hit an unforeseen error. */
 const MOST_DEFECTIVE = 10_000
 
 /**
- * Transactions that came upon an unforeseen error while a block was built: they pay nothing, so they are not tried again, although
- * clients and peers may send them again. Kept as long as the process runs; the oldest are forgotten.
+ * Transactions that hit an unforeseen error while a block was built. They pay nothing, so they are
+ * not tried again, although clients and peers may resend them. The list lasts as long as the
+ * process; the oldest entries are dropped.
  */
 export class DefectiveTransactions {
   readonly #hashes = new Set<string>()
@@ -331,9 +339,10 @@ export class DefectiveTransactions {
 }
 
 /**
- * Why a proposed block's entries are invalid, without executing it: an entry that cannot start on any state (bytes, signature, chain
- * ID, intrinsic gas), or entries that together use more than the block's gas even at their minimum. An entry that could start on some
- * state may fail when it is executed.
+ * Returns why a proposed block's entries are invalid, without executing it: an entry that cannot
+ * start on any state (bytes, signature, chain ID, intrinsic gas), or entries that together use more
+ * than the block's gas even at their minimum. An entry that could start on some state may fail when
+ * it is executed.
  * @param nativeCosts from the state before the block
  */
 export function checkEntries(

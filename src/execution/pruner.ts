@@ -18,13 +18,13 @@ import type { DatabaseReader, KeyRange, WritableDatabase } from '../storage/data
 import { removeSegmentFile } from '../storage/segmentFile.ts'
 import type { Progress, ProgressOf } from '../telemetry/progress.ts'
 
-/** What the operator keeps. */
+/** State and blocks that the operator retains. */
 interface Retention {
-  /** blocks whose state is kept, or all */
+  /** number of newest blocks whose state is retained, or all */
   readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
+  /** number of newest blocks that are retained; 0 = all */
   readonly blockHistory: number
-  /** how long headers of blocks are kept that are not kept themselves; undefined: for ever */
+  /** how long the headers of dropped blocks are retained; undefined: permanently */
   readonly headers?: HeaderRules | undefined
 }
 
@@ -40,23 +40,35 @@ const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
 /** Deletes for blocks that are moved to a segment, with one block: four for an empty one. */
 const MOVES_PER_BLOCK = 240
-/** Headers dropped with one block: a quarter of what one frame of a segment has. */
+/** Headers dropped with one block: a quarter of the blocks in one frame of a segment. */
 const HEADERS_PER_BLOCK = 16
-/** While segments give it nothing to do, the pruner looks for new files of them with each so many blocks. */
+/**
+ * While there is no work with segments, the pruner looks for new files once in this many blocks.
+ */
 const LOOK_BLOCKS = 64
-/** A file that is in no list any more stays for so many blocks: requests may still read snapshots of the database that list it. */
+/**
+ * Blocks after which an unlisted file is removed: until then requests may read snapshots of the
+ * database that list it.
+ */
 const REMOVAL_BLOCKS = 256
 
 interface Pruner {
-  /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
+  /**
+   * Does the work of `drop` beforehand, when no caller waits: after the block before is stored, and
+   * before the next one.
+   */
   prepare(height: number): void
-  /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
+  /**
+   * Adds deletes of a bounded part of the data that is too old when `height` is the newest block.
+   * The block's own entries come after and win.
+   */
   drop(batch: WriteBatch, height: number): void
 }
 
 /**
- * Deletes state and blocks that are older than the operator keeps, and blocks that are in segments, in small parts, each in the batch of
- * a block: it takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
+ * Deletes state and blocks beyond the retention settings, and blocks that are in segments, in small
+ * parts, each in the batch of a block. This takes no sync of its own, and after a crash the deletes
+ * are on the disk with the block or not at all.
  */
 export function createPruner({
   database,
@@ -80,7 +92,10 @@ export function createPruner({
   /** a height below which segments are without bodies */
   let bareFrom = 0
 
-  /** Drops headers, or else lists a segment without bodies. @returns files that are in no list any more with this batch */
+  /**
+   * Drops headers, or else lists a segment without bodies.
+   * @returns files that are no longer listed after this batch
+   */
   const replaceSegments = (batch: WriteBatch, height: number): readonly string[] => {
     if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
@@ -93,8 +108,9 @@ export function createPruner({
     return bare?.oldFiles ?? []
   }
   /**
-   * Lists files of a segment that are there, and moves blocks to one that is listed. A look takes eight reads, so there is not one with
-   * each block. @returns files that are in no list any more with this batch
+   * Lists a segment's complete files, and moves blocks to a listed segment. A check takes eight
+   * reads, so it is not made with each block. @returns files that are no longer listed after this
+   * batch
    */
   const moveToSegments = (batch: WriteBatch, height: number): readonly string[] => {
     const isLook = height % LOOK_BLOCKS === 0
@@ -134,15 +150,15 @@ export function createPruner({
 export interface PruneRequest extends Retention {
   readonly database: WritableDatabase
   readonly index: 'all' | 'off'
-  /** false: the index of calls goes */
+  /** false: the index of calls is deleted */
   readonly indexTraces?: boolean
   /** begins to show a part of the work */
   readonly progressOf: ProgressOf
-  /** ends it between two steps; a later call goes on there */
+  /** ends the work between two steps; a later call resumes there */
   readonly signal?: AbortSignal
-  /** lets other work of the process go on, such as that of a stop signal */
+  /** lets other work of the process run, such as the handling of a stop signal */
   readonly pause?: () => Promise<void>
-  /** what is written, and synced, at once: entries of histories and indexes, and blocks */
+  /** size of one synced write: entries of histories and indexes, and blocks */
   readonly step?: { readonly entries: number; readonly bodies: number }
 }
 
@@ -160,8 +176,9 @@ export interface Pruned {
 const STEP = { entries: 50_000, bodies: 2_000 } as const
 
 /**
- * Deletes at once, in the database of a stopped node, what the pruner would delete with its next blocks; and where INDEX or INDEX_TRACES is
- * off, the entries that earlier blocks have in their indexes. Each step is one synced batch, after which the database is whole.
+ * Deletes at once, in the database of a stopped node, all data that the pruner would delete with
+ * the next blocks. Where INDEX or INDEX_TRACES is off, it also deletes the entries of earlier
+ * blocks in these indexes. Each step is one synced batch, after which the database is whole.
  * @throws the signal's reason
  */
 export async function pruneNow(request: PruneRequest): Promise<Pruned> {
@@ -174,7 +191,8 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   await updateHashFilesNow(database)
   const calls = request.indexTraces === true ? 0 : await dropCallIndex(request, headHeight)
   if (index === 'all') return { states, bodies, headers, files, indexEntries: calls }
-  // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
+  // Before the entries are deleted: a reader must not take their absence for blocks without logs
+  // and events.
   await switchIndexes(database, 'off', headHeight)
   const indexEntries = calls + (await dropRanges(request, termRanges()))
   // Files with terms are listed no more.
@@ -307,7 +325,7 @@ async function deletesOf(database: DatabaseReader, range: KeyRange) {
 
 /**
  * Repeats a step until it has nothing left to do.
- * @param step is given what is done so far. @returns how much it has done
+ * @param step called with the amount done so far. @returns how much it has done
  */
 async function inSteps(
   progress: Progress,

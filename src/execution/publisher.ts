@@ -13,7 +13,9 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  /** Adds to the batch of block `height` what becomes of older data, before its own entries. */
+  /**
+   * Adds the changes to older data to the batch of block `height`, before the block's own entries.
+   */
   readonly maintain: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
@@ -25,13 +27,16 @@ interface PublisherOptions {
   readonly onHead?: (headEvent: HeadEvent) => void
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** Called when the write of a block failed that nobody waited for. From then on all calls of the publisher throw the error. */
+  /**
+   * Called when a block's background write failed. From then on all calls of the publisher throw
+   * the error.
+   */
   readonly onWriteFailed?: (error: unknown) => void
   /** A block's batch was written (or buffered): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
   readonly now: () => number
-  /** Runs work after so many milliseconds. */
+  /** Runs work after this many milliseconds. */
   readonly later: (milliseconds: number, work: () => void) => void
 }
 
@@ -56,14 +61,17 @@ interface Publisher {
  * Stores decided blocks and announces them. For each block, in this order:
  * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first, and the
  *    block before must be written: at most one is not.
- * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole block or
- *    nothing of it. What becomes of older data comes first, so that an entry that the block writes stays.
- * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
- *    batch would not cover earlier ones, and a power failure could lose blocks in the middle. With `writesBehind` LevelDB's threads write
- *    while this one goes on: its reads find the batch in memory.
+ * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash
+ *    the database has the whole block or none of its entries. Changes to older data come first in
+ *    the batch, so that the block's own entries win.
+ * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without
+ *    syncing it: the sync of a later batch would not cover earlier ones, and a power failure could
+ *    lose blocks in the middle. With `writesBehind` LevelDB's threads write while this thread
+ *    continues: its reads find the batch in memory.
  * 4. Move the state store and the head forward, and have the mempool follow: the next block can be built or executed.
- * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node stops, and
- *    nothing of a later block was written. A restart executes the block from the write-ahead log, where its decision is.
+ * 5. Announce the block to the other threads, when it is written: they read it in the database. If
+ *    the write fails, the node stops, and no part of a later block was written. A restart executes
+ *    the block from the write-ahead log, which has its decision.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { database, writesBehind = false } = options
@@ -174,11 +182,14 @@ interface CatchUpWriterOptions {
   readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
   /** Called when the blocks of an event are on stable storage. */
   readonly onWritten: (headEvent: HeadEvent) => void
-  /** Called when a group could not be written; perhaps nobody asks for it, and calls of the database throw the error too. */
+  /**
+   * Called when a group could not be written. Calls of the database throw the error too, but there
+   * may be no such call.
+   */
   readonly onFailed: (error: unknown) => void
   /** milliseconds, monotonic */
   readonly now: () => number
-  /** Runs work after so many milliseconds. */
+  /** Runs work after this many milliseconds. */
   readonly later: (milliseconds: number, work: () => void) => void
 }
 
@@ -191,7 +202,7 @@ export interface CatchUpWriter {
   begin(): void
   /** Reports that a block's batch was buffered. Waits only when the disk is a whole group late. */
   buffer(headEvent: HeadEvent): Promise<void>
-  /** Writes what is buffered; from now on, writes are not buffered. */
+  /** Writes the buffered batches; from now on, writes are not buffered. */
   flush(): Promise<void>
 }
 
@@ -220,7 +231,7 @@ export function createCatchUpWriter({
     return { done: announced }
   }
 
-  /** One timer at a time, not one for each block. */
+  /** Sets a timer, unless one is running: not one for each block. */
   const flushWhenIdle = (): void => {
     if (isWatched) return
     isWatched = true

@@ -3,7 +3,7 @@ import type { SignedTransaction } from '../chain/block/transaction.ts'
 import type { AppliedTransaction } from '../evm/transition.ts'
 
 /**
- * The receipt of a transaction that ran.
+ * Returns the receipt of a transaction that ran.
  * @param outcome `logsBloom`: that of the logs, where it is known
  * @param block `gasUsed`: of its transactions up to this one, which is among them
  */

@@ -10,7 +10,7 @@ import type { BlockExecution } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
 
-/** An execution whose result can be checked before anybody relies on it. */
+/** An execution whose result can be checked before it is used. */
 export interface CheckedExecution extends BlockExecution {
   /** @throws ShadowMismatchError when another engine got a different result for the block */
   check(): Promise<void>
@@ -82,7 +82,7 @@ class ShadowedBlock {
     }
   }
 
-  /** The error for the entry at `index` in `entries`, with the first step that differs. */
+  /** Returns the error for the entry at `index` in `entries`, with the first step that differs. */
   async mismatch(index: number, differences: readonly string[]): Promise<ShadowMismatchError> {
     const [engine, shadow] = this.#engines
     const steps = await firstDifferingStep(this.#traced(engine, index), this.#traced(shadow, index))
@@ -93,7 +93,10 @@ class ShadowedBlock {
     return this.#report(nameOf(this.entries[index]!), [...differences, where])
   }
 
-  /** The error for a state that differs at the block's end, with the entry after which it differs. */
+  /**
+   * Returns the error for a state that differs at the block's end, with the entry after which it
+   * differs.
+   */
   async stateMismatch(differences: readonly string[]): Promise<ShadowMismatchError> {
     const executions = [await this.#begin(this.#engines[0]), await this.#begin(this.#engines[1])] as const
     const differing = () => differingChanges(executions[0].world.changes(), executions[1].world.changes())
@@ -133,17 +136,17 @@ const LONGEST_VALUE = 400
 
 type Facts = ReadonlyMap<string, string>
 
-/** The differences between two results of a transaction, one line each. */
+/** Returns the differences between two results of a transaction, one line each. */
 function differingResults(one: EntryResult, other: EntryResult): string[] {
   return differences(resultFacts(one), resultFacts(other))
 }
 
-/** The differences between the state changes of two executions of a block. */
+/** Returns the differences between the state changes of two executions of a block. */
 function differingChanges(one: StateChanges, other: StateChanges): string[] {
   return differences(changeFacts(one), changeFacts(other))
 }
 
-/** The differences between the block events of two executions of a block. */
+/** Returns the differences between the block events of two executions of a block. */
 function differingEvents(one: BlockEvents, other: BlockEvents): string[] {
   return differences(eventFacts(one), eventFacts(other))
 }

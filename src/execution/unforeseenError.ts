@@ -5,15 +5,17 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 
 /**
- * An error that nobody has foreseen came up while a block was executed (`src/evm/engines/errorKinds.ts` says which errors those are).
- * What it costs depends on where that was:
+ * An unforeseen error during the execution of a block (`src/evm/engines/errorKinds.ts` says which
+ * errors those are). Its cost depends on where it occurred:
  *
- * - `build`, in a transaction: it has no effect, the block goes on without it, and the pool drops it. At the block's beginning or end:
- *   this node proposes no block in this round.
- * - `check`: this node does not vote for the block. If two thirds decide it all the same, it is executed again.
+ * - `build`, in a transaction: the transaction has no effect, the block continues without it, and
+ *   the pool drops it. At the block's beginning or end: this node proposes no block in this round.
+ * - `check`: this node does not vote for the block. If two thirds still decide it, it is executed
+ *   again.
  * - `decided`: the node stops, see {@link DecidedBlockError}.
  *
- * So a transaction that hits a bug on every node never gets into a block, whoever proposes it, and the chain goes on.
+ * So a transaction that hits a bug on every node never gets into a block, no matter which node
+ * proposes, and the chain continues.
  */
 export interface UnforeseenReport {
   readonly place: 'build' | 'check' | 'decided'
@@ -23,7 +25,7 @@ export interface UnforeseenReport {
   readonly error: unknown
 }
 
-/** Whether an error ends the node wherever it comes up, since nothing of the work in hand can be saved. */
+/** Whether an error stops the node wherever it occurs, since no current work can be saved. */
 export function endsNode(error: unknown): boolean {
   return isMachineFailure(error) || error instanceof ShadowMismatchError || isVersionError(error)
 }
@@ -39,12 +41,18 @@ class TransactionDefect extends Error {
   }
 }
 
-/** What to throw for an error of this entry of data.txs: the error itself when it ends the node. */
+/**
+ * Returns the error to throw for an error of this entry of data.txs: the error itself when it stops
+ * the node.
+ */
 export function withTransaction(raw: Uint8Array, error: unknown): unknown {
   return endsNode(error) || error instanceof TransactionDefect ? error : new TransactionDefect(entryHash(raw), error)
 }
 
-/** The report of an error that does not end the node; a {@link TransactionDefect} in it is taken apart. */
+/**
+ * Returns the report of an error that does not end the node; a {@link TransactionDefect} in it is
+ * taken apart.
+ */
 export function reportOf(report: UnforeseenReport): UnforeseenReport {
   const { error } = report
   if (!(error instanceof TransactionDefect)) return report

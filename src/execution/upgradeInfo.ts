@@ -6,7 +6,7 @@ import { writeFileDurably } from '../storage/writeFileDurably.ts'
 /** The part of {@link UpgradeNeeded} that a supervisor needs; its class is lost on the way from another thread. */
 type NeededUpgrade = Pick<UpgradeNeeded, 'plan' | 'height' | 'info'>
 
-/** The upgrade for whose lack this error came up, itself or by one of its causes. */
+/** Returns the upgrade for whose lack this error came up, itself or by one of its causes. */
 export function upgradeNeededBy(error: unknown): NeededUpgrade | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause.name === UpgradeNeeded.name) return cause as UpgradeNeeded

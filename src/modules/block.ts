@@ -14,7 +14,7 @@ import { SLASH_BUDGET_GAS, settleSlashes } from './staking/settle.ts'
 import type { PowerUpdate } from './staking/validatorUpdates.ts'
 import { beginUpgrade, type UpgradeRules } from './upgrade/beginUpgrade.ts'
 
-/** What a block reports about validators. */
+/** A block's reports about validators. */
 interface BlockInfo {
   readonly lastCommit: LastCommitInfo
   readonly misbehaviour: readonly Misbehaviour[]
@@ -28,14 +28,14 @@ interface BlockBegin extends BlockInfo {
 }
 
 /**
- * What modules do before a block's transactions. The order is the SDK's:
- * 1. upgrade: a version that does not know the planned upgrade must stop before it writes anything, and a migration must run
- *    before any module reads what it migrates.
+ * Work of the modules before a block's transactions. The order is the SDK's:
+ * 1. upgrade: a version that does not know the planned upgrade must stop before it writes anything,
+ *    and a migration must run before any module reads the entries that it changes.
  * 2. mint: into the fee collector, so that the next step divides new coins together with the fees.
  * 3. distribution: divides them by the powers of the last commit, before a slash can remove or jail a validator that earned them.
  * 4. slashing: counts the missed blocks of the last commit and punishes downtime.
  * 5. evidence: punishes double signing. A validator that step 4 jailed is not jailed a second time, but slashed and tombstoned.
- * 6. staking: slashes of earlier blocks go on where this block's have left work.
+ * 6. staking: slashes of earlier blocks continue with the work that this block's slashes have left.
  * 7. authz: removes expired grants; no other step reads them.
  *
  * Each hook has a row in test/metering, and a budget or a fixed bound of work.
@@ -53,7 +53,7 @@ export const BEGIN_HOOKS = {
 } as const satisfies Readonly<Record<string, (context: ModuleContext, begin: BlockBegin) => unknown>>
 
 /**
- * What modules do after a block's transactions. The order is the SDK's:
+ * Work of the modules after a block's transactions. The order is the SDK's:
  * 1. governance: proposals that pass run their messages, whose changes of stake and parameters step 2 must see.
  * 2. staking: the validator set follows all stakes of this block, then unbonding that is due ends.
  * 3. feegrant: removes expired allowances; no other step reads them.
@@ -71,10 +71,11 @@ export const END_HOOKS = {
 } as const satisfies Readonly<Record<string, (context: ModuleContext) => readonly PowerUpdate[]>>
 
 /**
- * Runs {@link BEGIN_HOOKS}. Except for an upgrade, a hook cannot stop the block: it leaves single items alone, and what no item covers
- * leaves the hook alone (see `doItem`). A failed migration does stop it, since only a mended version can continue.
+ * Runs {@link BEGIN_HOOKS}. Except for an upgrade, a hook cannot stop the block: an error skips a
+ * single item, and an error outside of all items skips the hook (see `doItem`). A failed migration
+ * does stop the block, since only a corrected version can continue.
  * @param slashGas work that slashes of stake that left may do, in gas
- * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
+ * @throws UpgradeNeeded when this version cannot continue, see `beginUpgrade`
  */
 export function beginBlock(
   context: ModuleContext,

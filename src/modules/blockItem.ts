@@ -6,14 +6,15 @@ import { isSdkError, type Outcome } from './sdkError.ts'
 export const ITEM_LEFT_ALONE = 'item_left_alone'
 
 /**
- * Does an item of a block's start or end: one validator's vote, one slash, one entry of a queue. Where it meets a state that it has no
- * answer for, or returns an error, all its effects are undone, an event names it, and the block continues with the next item: the
- * alternative is that no block can follow. All nodes do the same, since they have the same state. Failures of the machine are thrown, see
+ * Does an item of a block's start or end: one validator's vote, one slash, one entry of a queue. If
+ * it hits a state that it cannot handle, or returns an error, all its effects are undone, an event
+ * names it, and the block continues with the next item: otherwise no block could follow. All nodes
+ * do the same, since they have the same state. Failures of the machine are thrown, see
  * {@link recoverPanic}.
  *
  * Only for begin and end of blocks: a bug in a message leaves the transaction out instead.
- * @param item the names of the module, of the step, and of what it concerns
- * @returns undefined when the item was left alone
+ * @param item the names of the module, of the step, and of the object concerned
+ * @returns undefined when the item was skipped
  */
 export function doItem<T>(
   { world }: ModuleContext,

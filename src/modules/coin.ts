@@ -12,7 +12,7 @@ export type Coin = ValueOf<typeof Coin>
 export const DecCoin = defineMessage('cosmos.base.v1beta1.DecCoin', { denom: string(1), amount: decimal(2) })
 export type DecCoin = ValueOf<typeof DecCoin>
 
-/** Coins of the base denomination, none for 0. */
+/** Returns the coins of the base denomination, none for 0. */
 export function coinsOf(amountAcoin: bigint): Coin[] {
   return amountAcoin === 0n ? [] : [{ denom: BASE_DENOM, amount: amountAcoin }]
 }
@@ -39,22 +39,28 @@ export function areValidCoins(coins: readonly Coin[]): boolean {
   )
 }
 
-/** As sdk.Coins.String: `10acoin,5other`. */
+/** Formats coins as sdk.Coins.String: `10acoin,5other`. */
 export function coinsText(coins: readonly Coin[]): string {
   return coins.map(({ denom, amount }) => `${amount}${denom}`).join(',')
 }
 
-/** As sdk.Coin.String of the base denomination: `10acoin`, also `0acoin`. */
+/** Formats an amount as sdk.Coin.String of the base denomination: `10acoin`, also `0acoin`. */
 export function coinText(amountAcoin: bigint): string {
   return `${amountAcoin}${BASE_DENOM}`
 }
 
-/** As sdk.DecCoins.String of the base denomination: `1.500000000000000000acoin`, nothing for 0. */
+/**
+ * Formats an amount as sdk.DecCoins.String of the base denomination: `1.500000000000000000acoin`,
+ * nothing for 0.
+ */
 export function decCoinsText(amount: Decimal): string {
   return amount === 0n ? '' : `${formatDecimal(amount)}${BASE_DENOM}`
 }
 
-/** Amount of the base denomination; undefined when there are coins of another, which nobody has. */
+/**
+ * Returns the amount of the base denomination; undefined when there are others, of which no coins
+ * exist.
+ */
 export function acoinOf(coins: readonly Coin[]): bigint | undefined {
   if (coins.some(({ denom }) => denom !== BASE_DENOM)) return undefined
   return coins.reduce((sum, { amount }) => sum + amount, 0n)
@@ -73,7 +79,10 @@ export function parseCoins(text: string): Coin[] | undefined {
   return areValidCoins(coins) ? coins : undefined
 }
 
-/** `coins` without `spent` and without amounts of 0; undefined when there are not enough (sdk.Coins.SafeSub). */
+/**
+ * Returns `coins` without `spent` and without amounts of 0; undefined when there are not enough
+ * (sdk.Coins.SafeSub).
+ */
 export function subtractCoins(coins: readonly Coin[], spent: readonly Coin[]): Coin[] | undefined {
   const left = new Map(coins.map(({ denom, amount }) => [denom, amount]))
   for (const { denom, amount } of spent) {

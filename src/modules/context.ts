@@ -1,7 +1,7 @@
 import type { NativeEvent } from '../chain/block/entries.ts'
 import type { WorldState } from '../state/world.ts'
 
-/** What native modules know of the block in which they run. */
+/** The block in which native modules run, as they see it. */
 export interface NativeBlock {
   readonly height: number
   /** consensus time, milliseconds since the epoch */
@@ -25,7 +25,7 @@ export type ReadContext = {
   readonly block: NativeBlock
 }
 
-/** An event for `world.emitEvent`, with attributes in the order of `attributes`. */
+/** Returns an event for `world.emitEvent`, with attributes in the order of `attributes`. */
 export function event(type: string, attributes: Readonly<Record<string, string>>): NativeEvent {
   return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) }
 }
@@ -41,7 +41,7 @@ export interface CommitVote {
 /** The commit of the block before. */
 export interface LastCommitInfo {
   readonly round: number
-  /** in the order of that block's validator set; empty in the first block */
+  /** in the order of the last block's validator set; empty in the first block */
   readonly votes: readonly CommitVote[]
 }
 

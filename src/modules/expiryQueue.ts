@@ -9,9 +9,10 @@ const REMOVED_PER_BLOCK = 200
 const REMOVAL_BUDGET_GAS = 2_000_000
 
 /**
- * Removes up to `limit` entries that expired before this block: from a queue with keys `queue | time (8 bytes, ms) | id`, and from
- * the entries with keys `entries | id`. An entry's value counts as read, since the journal and the history hold it; what exceeds the
- * budget of a block waits for the next one. When none is due it costs one look-up.
+ * Removes up to `limit` entries that expired before this block: from a queue with keys
+ * `queue | time (8 bytes, ms) | id`, and from the entries with keys `entries | id`. An entry's
+ * value counts as read, since the journal and the history hold it. Entries beyond the block's
+ * budget wait for the next block. When no entry is due it costs one look-up.
  */
 export function removeExpired(
   native: Pick<NativeStore, 'range' | 'get' | 'delete' | 'work'>,

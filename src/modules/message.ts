@@ -5,8 +5,8 @@ import type { ModuleContext } from './context.ts'
 import type { Outcome, SdkError } from './sdkError.ts'
 
 /**
- * One Msg type: all that transactions, precompiles' JSON proposals, authz, governance and the CLI need to know of it.
- * `typeUrl` and field names come from `type`.
+ * One Msg type, with all facts that transactions, precompiles' JSON proposals, authz, governance
+ * and the CLI need. `typeUrl` and field names come from `type`.
  */
 export interface MessageHandler<T = unknown> {
   readonly type: MessageType<T>
@@ -32,7 +32,7 @@ export interface MessageHandler<T = unknown> {
   run(context: ModuleContext, message: T): Outcome<Uint8Array>
 }
 
-/** What most messages answer: a response without fields. */
+/** The answer of most messages: a response without fields. */
 export const EMPTY_RESPONSE: Uint8Array = EMPTY_BYTES
 
 /** Message handlers by type URL. */

@@ -34,7 +34,7 @@ export const MESSAGES: MessageTable = createMessageTable([
   ...VESTING_MESSAGES,
 ])
 
-/** A type that an Any inside of a message can hold, and that is no message itself. */
+/** A type that an Any inside of a message can hold, and that is not itself a message. */
 export interface AnyType {
   readonly type: AnyMessageType
   /** its name in amino JSON */

@@ -10,7 +10,10 @@ export const NOT_BONDED_POOL: Address = moduleAddress('not_bonded_tokens_pool')
 export const DISTRIBUTION: Address = moduleAddress('distribution')
 /** The authority that parameter changes need. Proposals may spend its coins, and so may those to whom they grant it. */
 export const GOVERNANCE: Address = moduleAddress('gov')
-/** Holds deposits of proposals. No message has it as its signer, so that no proposal and no grant can spend what it holds. */
+/**
+ * Holds deposits of proposals. No message has it as its signer, so that no proposal and no grant
+ * can spend its coins.
+ */
 export const GOV_DEPOSITS: Address = moduleAddress('gov_deposits')
 /** Receives minted coins before they go to the fee collector. */
 export const MINT: Address = moduleAddress('mint')

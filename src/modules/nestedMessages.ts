@@ -34,7 +34,7 @@ export function readAllNested(values: readonly AnyValue[], messages: MessageTabl
   return read
 }
 
-/** The accounts whose authority a message needs. */
+/** Returns the accounts whose authority a message needs. */
 export function nestedSigners({ handler, value }: NestedMessage): Outcome<readonly Address[]> {
   return orInvalidAddress(() => handler.signers(value))
 }
@@ -42,7 +42,10 @@ export function nestedSigners({ handler, value }: NestedMessage): Outcome<readon
 /** Outcomes of {@link validateNested} by the decoded message: every level of nesting asks again. */
 const validated = new WeakMap<object, { readonly handler: MessageHandler; readonly problem: SdkError | undefined }>()
 
-/** The error of a message that is invalid in any state. The same decoded message is checked once. */
+/**
+ * Returns the error of a message that is invalid in any state. The same decoded message is checked
+ * once.
+ */
 export function validateNested({ handler, value }: NestedMessage): SdkError | undefined {
   const known = validated.get(value as object)
   if (known?.handler === handler) return known.problem
@@ -51,7 +54,10 @@ export function validateNested({ handler, value }: NestedMessage): SdkError | un
   return problem
 }
 
-/** Sum of the gas of messages that another one carries; what does not decode counts nothing, it is refused anyway. */
+/**
+ * Returns the sum of the gas of messages inside another one. A message that does not decode counts
+ * nothing: it is refused anyway.
+ */
 export function nestedGas(values: readonly AnyValue[], messages: MessageTable): bigint {
   let gas = 0n
   for (const value of values) {

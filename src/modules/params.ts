@@ -9,16 +9,17 @@ const ALL_ZERO = Uint8Array.of(0)
 /** A module's parameters: one entry of the native store, as protobuf. */
 export interface ParamsStore<T> {
   readonly type: MessageType<T>
-  /** @throws Error (a bug) when the genesis wrote none */
+  /** @throws Error (a bug) when the genesis wrote no parameters */
   get(native: Pick<NativeStore, 'get'>): T
-  /** undefined when there are none */
+  /** Returns undefined when no parameters are stored. */
   find(native: Pick<NativeStore, 'get'>): T | undefined
   set(native: Pick<NativeStore, 'set'>, params: T): void
 }
 
 /**
- * @param key the SDK's key of them inside the module's store
- * @param complete gives the parameters that a chain's stored ones lack, because it is older than these, their default values
+ * Defines a module's parameters.
+ * @param key the SDK's key of the parameters inside the module's store
+ * @param complete fills in the defaults of parameters that an older chain has not stored
  */
 export function defineParams<T>(
   module: ModuleName,

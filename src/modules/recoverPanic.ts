@@ -40,7 +40,10 @@ export function recoverPanic<T>(work: () => T): T | SdkError {
   }
 }
 
-/** The message of an error, with the cause of a {@link Defect}: only for logs and events, which are in no hash and no state. */
+/**
+ * Returns the message of an error, with the cause of a {@link Defect}: only for logs and events,
+ * which are in no hash and no state.
+ */
 export function reasonWithCause(error: SdkError): string {
   return error instanceof Defect ? `${error.message}: ${String(error.cause)}` : error.message
 }

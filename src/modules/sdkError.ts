@@ -3,7 +3,7 @@ export class SdkError {
   readonly codespace: string
   /** never 0 */
   readonly code: number
-  /** what clients show as raw_log; the same on every node, though it is under no hash */
+  /** clients show it as raw_log; the same on every node, though no hash covers it */
   readonly message: string
 
   constructor(codespace: string, code: number, message: string) {
@@ -13,7 +13,7 @@ export class SdkError {
   }
 }
 
-/** A value, or why there is none. */
+/** A value, or an error. */
 export type Outcome<T> = T | SdkError
 
 export function isSdkError(value: unknown): value is SdkError {
@@ -61,7 +61,8 @@ export const sdkError = defineErrors('sdk', SDK_ERRORS)
 
 /**
  * Declares the errors of a module: code and text under a name.
- * @returns makes the error of that name; with a reason its message is `reason: text`, as the SDK wraps it
+ * @returns a function that makes the error with a name; with a reason its message is
+ * `reason: text`, as the SDK wraps it
  */
 export function defineErrors<Name extends string>(
   codespace: string,

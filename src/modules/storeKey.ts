@@ -20,14 +20,18 @@ export type ModuleName =
   | 'upgrade'
 
 /**
- * Raw key of a module's entry in the native store: the module's name, a slash, then the key that the Cosmos SDK uses
- * inside that module's store. Names hold no slash, so no two modules' keys collide.
+ * Returns the raw key of a module's entry in the native store: the module's name, a slash, then the
+ * key that the Cosmos SDK uses inside that module's store. Names hold no slash, so no two modules'
+ * keys collide.
  */
 export function moduleStoreKey(module: ModuleName, ...parts: Uint8Array[]): Uint8Array {
   return concatBytes(new TextEncoder().encode(`${module}/`), ...parts)
 }
 
-/** `prefix` and addresses, each after its length as the SDK writes them (types/address/store_key.go). */
+/**
+ * Returns `prefix` and addresses, each after its length as the SDK writes them
+ * (types/address/store_key.go).
+ */
 export function addressesKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
   const key = new Uint8Array(addresses.reduce((length, address) => length + 1 + address.length, prefix.length))
   key.set(prefix)
@@ -40,14 +44,14 @@ export function addressesKey(prefix: Uint8Array, ...addresses: readonly Uint8Arr
   return key
 }
 
-/** The addresses after `prefix` in a key of {@link addressesKey}. */
+/** Returns the addresses after `prefix` in a key of {@link addressesKey}. */
 export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Address[] {
   const out: Address[] = []
   for (let at = prefix.length; at < key.length; at += 1 + key[at]!) out.push(key.slice(at + 1, at + 1 + key[at]!))
   return out
 }
 
-/** Where a walk over entries starts, itself included, and whether it goes backwards. */
+/** Start of a walk over entries, itself included, and whether the walk is in reverse. */
 export interface AddressWalk<Start = Address> {
   readonly start?: Start
   readonly reverse?: boolean

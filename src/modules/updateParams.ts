@@ -19,7 +19,10 @@ interface ParamsUpdate<T> {
   set(native: Pick<NativeStore, 'get' | 'set' | 'delete' | 'range'>, params: T): void
 }
 
-/** The handler of a module's MsgUpdateParams: governance alone can send it, and it replaces all parameters of the module. */
+/**
+ * Returns the handler of a module's MsgUpdateParams: governance alone can send it, and it replaces
+ * all parameters of the module.
+ */
 export function updateParamsHandler<T>({ validate, check, set, gas, ...named }: ParamsUpdate<T>): MessageHandler {
   return defineHandler({
     ...named,

@@ -11,32 +11,32 @@ import { SlotCache } from './slotCache.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 
 /**
- * Contract codes by hash, one array object for each hash as long as it stays cached. Codes never change and are never
- * deleted, so one cache serves all heights of a thread.
+ * Bytecode by hash, one array object for each hash as long as it stays cached. Bytecode never
+ * changes and is never deleted, so one cache serves all heights of a thread.
  */
 export class CodeCache {
-  readonly #codes: BoundedCache<Uint8Array>
+  readonly #byHash: BoundedCache<Uint8Array>
 
   constructor(limitBytes: number) {
-    this.#codes = new BoundedCache(limitBytes, (_, code) => code.length + 200)
+    this.#byHash = new BoundedCache(limitBytes, (_, code) => code.length + 200)
   }
 
   /** @throws Error when the store has no such code */
   get(reader: KeyReader, hash: Hash): Uint8Array {
     if (equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
     const key = bytesKey(hash)
-    const cached = this.#codes.get(key)
+    const cached = this.#byHash.get(key)
     if (cached !== undefined) return cached
     const code = reader.get(codeKey(hash))
-    if (code === undefined) throw damagedIn(reader, 'a contract code is missing')
-    this.#codes.set(key, code)
+    if (code === undefined) throw damagedIn(reader, 'the bytecode of a contract is missing')
+    this.#byHash.set(key, code)
     return code
   }
 
-  /** Adds a code that was just written, unless its hash is there already. */
+  /** Adds bytecode that was just written, unless its hash is there already. */
   add(hash: Hash, code: Uint8Array): void {
     const key = bytesKey(hash)
-    if (this.#codes.get(key) === undefined) this.#codes.set(key, code)
+    if (this.#byHash.get(key) === undefined) this.#byHash.set(key, code)
   }
 }
 
@@ -57,7 +57,7 @@ export class HeadCache {
   #height = 0
   #isEmpty = true
 
-  /** @param limitBytes half of it for slots; `hashSeed`: see `SlotCache` */
+  /** @param limitBytes limit of all entries, half for slots; `hashSeed`: see `SlotCache` */
   constructor(limitBytes: number, hashSeed: bigint) {
     this.#slots = new SlotCache(limitBytes / 2, hashSeed)
     this.#values = new BoundedCache(limitBytes / 2, (key, value) => key.length + value.length + ENTRY_BYTES)
@@ -68,7 +68,9 @@ export class HeadCache {
     return height === this.#height && this.#slots.read(name, value)
   }
 
-  /** The value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent. */
+  /**
+   * Returns the value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent.
+   */
   get(snapshot: KeyReader, height: number, key: Uint8Array): Uint8Array {
     if (height !== this.#height && !this.#advance(snapshot, height)) return readFlat(snapshot, key)
     if (key[0] === Column.slot) return this.#slot(snapshot, key)
@@ -126,7 +128,7 @@ export class HeadCache {
 const slotName = new Int32Array(NAME_WORDS)
 const slotValue = new Int32Array(VALUE_WORDS)
 
-/** A flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
+/** Returns a flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
 function readFlat(snapshot: KeyReader, key: Uint8Array): Uint8Array {
   const value = snapshot.get(key)
   if (value !== undefined) return value

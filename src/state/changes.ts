@@ -5,7 +5,7 @@ import type { Account } from './reader.ts'
 /** Everything a journal changed since it was made; each list is sorted by its key's bytes and holds real differences. */
 export interface StateChanges {
   readonly accounts: readonly AccountChange[]
-  /** codes that accounts got; the store may have some of them already */
+  /** bytecode that accounts received; the store may already have some of it */
   readonly codes: readonly { readonly hash: Hash; readonly code: Uint8Array }[]
   readonly native: readonly NativeChange[]
 }

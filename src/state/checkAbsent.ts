@@ -7,7 +7,7 @@ import type { KeyReader } from '../storage/database.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from './prepareChanges.ts'
 import { ACCOUNT_TRIE, NODE_KEY_BYTES, storageTrie, writeNodeKey } from './trieNode.ts'
 
-/** Tells what the tries hold. */
+/** Reports whether the tries have a key. */
 export interface TriePresence {
   /** @param path of the key, 32 bytes; undefined: whether the trie holds anything */
   has(owner: Uint8Array, path: Uint8Array | undefined): boolean
@@ -50,7 +50,10 @@ function isNative(address: Uint8Array): boolean {
 const nodeKey = new Uint8Array(NODE_KEY_BYTES)
 const NO_PATH = new Uint8Array(32)
 
-/** The tries that `reader` has stored: nothing is kept between two questions, and of a node only what the path needs is decoded. */
+/**
+ * The tries stored in `reader`. It caches nothing between two queries, and decodes only those parts
+ * of a node that the path needs.
+ */
 export function storedTries(reader: KeyReader): TriePresence {
   const read = (owner: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined =>
     reader.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, path, depth)))
@@ -69,7 +72,10 @@ export function storedTries(reader: KeyReader): TriePresence {
   }
 }
 
-/** The depth at which the path goes on below this node at `depth`, or whether it ends here in a leaf of this path. */
+/**
+ * Returns the depth at which the path continues below this node at `depth`, or whether it ends here
+ * in a leaf of this path.
+ */
 function follow(rlp: Uint8Array, path: Uint8Array, depth: number): number | boolean {
   const list = itemAt(rlp, 0)
   const first = itemAt(rlp, list.start)

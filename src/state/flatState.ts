@@ -80,7 +80,7 @@ export function decodeAccount(bytes: Uint8Array): Account | undefined {
   }
 }
 
-/** A count in minimal big-endian bytes; none for 0. */
+/** Returns a count in minimal big-endian bytes; none for 0. */
 export function encodeCount(count: number): Uint8Array {
   return bigIntToMinimalBytes(BigInt(count))
 }

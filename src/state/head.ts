@@ -8,7 +8,7 @@ import type { KeyReader } from '../storage/database.ts'
 export interface StateHead {
   readonly height: number
   readonly root: Hash
-  /** lowest height whose state is kept */
+  /** lowest height whose state is retained */
   readonly oldestHeight: number
 }
 
@@ -23,13 +23,15 @@ export function readStateHead(reader: KeyReader): StateHead | undefined {
   return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight }
 }
 
-/** The newest height whose state is there; undefined before the first block is written. */
+/** Returns the newest height whose state is there; undefined before the first block is written. */
 export function readStateHeight(reader: KeyReader): number | undefined {
   const head = reader.get(HEAD_KEY)
   return head && readHeight(head, 0)
 }
 
-/** The lowest height whose state is kept; undefined before the first block is written. */
+/**
+ * Returns the lowest height whose state is retained; undefined before the first block is written.
+ */
 export function readOldestHeight(reader: KeyReader): number | undefined {
   const oldest = reader.get(OLDEST_KEY)
   return oldest && readHeight(oldest, 0)
@@ -57,7 +59,7 @@ export class StateUnavailable extends Error {
 }
 
 /**
- * @throws StateUnavailable below the window that is kept
+ * @throws StateUnavailable below the retained window
  * @throws RangeError above the head
  */
 export function checkHeight(head: StateHead, height: number): void {

@@ -23,8 +23,9 @@ export interface FlatChange {
 }
 
 /**
- * Value of the flat entry `key` after block `height` (the present height or one that is kept); undefined or no bytes when absent.
- * Takes 2 reads for an entry that has not changed since, 1 for one that changed recently, up to 3 for others.
+ * Returns the value of the flat entry `key` after block `height` (the head or a retained height);
+ * undefined or no bytes when absent. Takes 2 reads for an entry that has not changed since, 1 for
+ * one that changed recently, up to 3 for others.
  */
 export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uint8Array | undefined {
   return previousAfter(reader, key, height) ?? reader.get(key)
@@ -41,8 +42,8 @@ export class BlockHistory {
 
   /**
    * @param reader the database as it is before the block
-   * @param block `oldest` is the lowest height that is kept; `trieKeys` is the list of the changed trie nodes, whose history
-   * is already in the batch
+   * @param block `oldest` is the lowest retained height; `trieKeys` is the list of the changed trie
+   * nodes, whose history is already in the batch
    */
   constructor(
     reader: KeyReader,
@@ -93,7 +94,7 @@ function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number
   return keys.length
 }
 
-/** Heights of states that there are, and from which on they are kept. */
+/** Lowest height with state, and lowest height whose state is to be retained. */
 export interface StateRange {
   readonly oldest: number
   /** at most the head */
@@ -118,7 +119,10 @@ export function dropStates(
   return height
 }
 
-/** Keys of all flat entries and trie nodes that block `height` changed; undefined when the list has more than `longest` bytes. */
+/**
+ * Returns the keys of all flat entries and trie nodes that block `height` changed; undefined when
+ * the list has more than `longest` bytes.
+ */
 export function changedKeysOf(reader: KeyReader, height: number, longest: number): readonly Uint8Array[] | undefined {
   const list = reader.get(blockChangesKey(height))
   if (list === undefined) return []
@@ -130,7 +134,7 @@ export function removeChangedKeys(batch: WriteBatch, height: number): void {
   batch.del(blockChangesKey(height))
 }
 
-/** Key of the record of a trie node before block `height`. */
+/** Returns the key of the record of a trie node before block `height`. */
 export function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
   return concatBytes(trieHistoryPrefix(nodeKey), heightBytes(height))
 }
@@ -140,10 +144,12 @@ function blockChangesKey(height: number): Uint8Array {
 }
 
 /**
- * The changes of one flat entry: the heights, and its value before each. They are found by single look-ups, without a range read. The
- * record of the entry holds the newest changes. When there are 16 of them, or 1 KiB of values, they are moved to a shard. The shard's
- * name is its last height, and the record keeps the name. 256 names are moved to a shard of the next level in the same way, and so on.
- * A look-up reads the record and at most one shard of each level: one shard for an entry that changed up to 4,096 times.
+ * The changes of one flat entry: the heights, and its value before each. They are found by single
+ * look-ups, without a range read. The record of the entry holds the newest changes. When there are
+ * 16 of them, or 1 KiB of values, they are moved to a shard. The shard's name is its last height,
+ * and the record stores the name. 256 names are moved to a shard of the next level in the same way,
+ * and so on. A look-up reads the record and at most one shard of each level: one shard for an entry
+ * that changed up to 4,096 times.
  */
 interface IndexRecord {
   /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */
@@ -166,12 +172,15 @@ const NAMES = 256
 /** A longer record has many names or long values, so it is decoded to see whether a shard has to be written. */
 const SHORT_RECORD = 2048
 
-/** Key of the record that has the changes of a flat entry. */
+/** Returns the key of the record that has the changes of a flat entry. */
 export function indexKey(flatKey: Uint8Array): Uint8Array {
   return columnKey(Column.changeIndex, flatKey)
 }
 
-/** The entry's value before its first change above `height`; undefined when there is no such change. */
+/**
+ * Returns the entry's value before its first change above `height`; undefined when there is no such
+ * change.
+ */
 export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
   const record = reader.get(indexKey(flatKey))
   return record && previousInRecord(reader, flatKey, record, height)
@@ -214,7 +223,7 @@ export function addChange(
   extendRecord(reader.get(indexKey(flatKey)), batch, flatKey, change, oldest)
 }
 
-/** @param bytes the entry's record before the change; undefined: it has none */
+/** @param bytes the entry's record before the change; undefined: there is no record */
 function extendRecord(
   bytes: Uint8Array | undefined,
   batch: WriteBatch,
@@ -261,8 +270,8 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
 }
 
 /**
- * Takes back the newest change of a flat entry, which was at `height`: the reverse of {@link addChange}, byte by byte, but for names of
- * shards that were dropped meanwhile.
+ * Reverts the newest change of a flat entry, made at `height`: the reverse of {@link addChange},
+ * byte by byte, except names of shards that were dropped since.
  * @returns the value before the change; no bytes: absent
  * @throws DatabaseError when the newest change is of another height
  */
@@ -360,7 +369,10 @@ function lastHeight({ levels, open }: IndexRecord): number {
   return last
 }
 
-/** Number of open changes, number of levels; for each level how many names it has, and their differences; the changes. */
+/**
+ * Writes number of open changes, number of levels; for each level how many names it has, and their
+ * differences; the changes.
+ */
 function writeRecord(out: ByteWriter, { levels, open }: IndexRecord): void {
   out.varint(open.length)
   out.varint(levels.length)
@@ -381,7 +393,7 @@ function decodeRecord(bytes: Uint8Array): IndexRecord {
   return { levels, open: decodeChanges(reader) }
 }
 
-/** Height, length of the value, value. */
+/** Writes height, length of the value, value. */
 function writeChange(out: ByteWriter, height: number, previous: Uint8Array): void {
   out.varint(height)
   out.varint(previous.length)

@@ -12,10 +12,16 @@ import { VestingLocks } from './vesting.ts'
 import type { WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
-/** Address 3. A reverted touch of it still counts for EIP-161, because it did in mainnet's block 2,675,119. */
+/**
+ * Address 3. A reverted touch of this account still counts for EIP-161, because it did in mainnet's
+ * block 2,675,119.
+ */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
-/** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
+/**
+ * One storage slot: its value in the reader, its current value, and the one at the start of a
+ * transaction.
+ */
 interface Slot {
   /** `bytesKey` of the slot */
   readonly key: string
@@ -33,7 +39,7 @@ interface AccountEntry {
   readonly address: Address
   /** in the reader */
   readonly base: Account | undefined
-  /** present fields; the object is replaced as a whole, so that undoing restores the old object */
+  /** current fields; the object is replaced as a whole, so that undoing restores the old object */
   account: Account | undefined
   /** the code of the hash `codeOf`, which is the account's unless its code has changed since it was read */
   code: Uint8Array
@@ -54,8 +60,8 @@ interface AccountEntry {
 }
 
 /**
- * What {@link Journal.adopt} makes, by keys of addresses and slots (`bytesKey`). No storage is wiped. `stored`: what the reader has, where that
- * is known; it is not read again.
+ * Changes for {@link Journal.adopt}, by keys of addresses and slots (`bytesKey`). No storage is
+ * wiped. `stored`: the reader's value where it is known, so that it is not read again.
  */
 export interface AdoptedChanges {
   readonly accounts: readonly {
@@ -70,11 +76,14 @@ export interface AdoptedChanges {
     readonly stored?: Uint8Array | undefined
     readonly value: Uint8Array
   }[]
-  /** by hash, of accounts that are among them */
+  /** bytecode by hash, of the accounts above */
   readonly codes: readonly { readonly key: string; readonly code: Uint8Array }[]
 }
 
-/** Is told of accounts and slots: what the reader has, and what they are now. `slot` is the `bytesKey` of one. */
+/**
+ * Receives accounts and slots: the reader's values, and the current ones. `slot` is a slot's
+ * `bytesKey`.
+ */
 export interface JournalVisitor {
   account(address: Address, stored: Account | undefined, account: Account | undefined): void
   slot(address: Address, slot: string, stored: Uint8Array, value: Uint8Array): void
@@ -112,8 +121,11 @@ export class Journal implements WorldState {
   readonly #undo = new UndoLog()
   readonly #locks: VestingLocks
   readonly #accounts = new Map<string, AccountEntry>()
-  /** codes that were set through this journal, by hash; a revert does not remove them, because nothing refers to them then */
-  readonly #codes = new Map<string, Uint8Array>()
+  /**
+   * bytecode set through this journal, by hash; a revert does not remove it, because nothing refers
+   * to it then
+   */
+  readonly #codeByHash = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
   /** the two entries that were looked up last: a transfer has a sender and a recipient */
@@ -129,7 +141,7 @@ export class Journal implements WorldState {
     this.#locks = new VestingLocks(this.native)
   }
 
-  /** The state below the journal. */
+  /** Returns the state below the journal. */
   get stored(): StateReader {
     return this.#reader
   }
@@ -212,7 +224,7 @@ export class Journal implements WorldState {
 
   /** Most journals have set none. */
   #ownCode(hash: Hash): Uint8Array | undefined {
-    return this.#codes.size === 0 ? undefined : this.#codes.get(bytesKey(hash))
+    return this.#codeByHash.size === 0 ? undefined : this.#codeByHash.get(bytesKey(hash))
   }
 
   getCodeHash(address: Address): Hash | undefined {
@@ -223,7 +235,7 @@ export class Journal implements WorldState {
     const entry = this.#entry(address)
     const codeHash = code.length === 0 ? EMPTY_CODE_HASH : keccak256(code)
     const key = bytesKey(codeHash)
-    if (code.length > 0 && !this.#codes.has(key)) this.#codes.set(key, new Uint8Array(code))
+    if (code.length > 0 && !this.#codeByHash.has(key)) this.#codeByHash.set(key, new Uint8Array(code))
     this.#setAccount(entry, { ...(entry.account ?? NEW_ACCOUNT), codeHash })
   }
 
@@ -244,7 +256,10 @@ export class Journal implements WorldState {
     return this.#slot(this.#entry(address), slot).original
   }
 
-  /** Keeps nothing of a slot that the reader has in memory, and that was never written or warmed here: most are looked up once. */
+  /**
+   * Adds no entry for a slot that the reader has in memory and that was never written or warmed
+   * here: most are looked up once.
+   */
   readSlot(address: Address, { name, value, original }: SlotWords): boolean {
     const entry = this.#entry(address)
     const { slots } = entry
@@ -257,10 +272,10 @@ export class Journal implements WorldState {
       if (entry.wiped) value.fill(0)
       return false
     }
-    const kept = key === undefined ? this.#slot(entry, keyBytesOf(name)) : this.#slotOf(entry, key, bytes)
-    writeValue(value, kept.value)
-    writeValue(original, kept.original)
-    return kept.warmIn === this.#scope.id
+    const known = key === undefined ? this.#slot(entry, keyBytesOf(name)) : this.#slotOf(entry, key, bytes)
+    writeValue(value, known.value)
+    writeValue(original, known.original)
+    return known.warmIn === this.#scope.id
   }
 
   /** Creates the account when it is absent, since only an account can hold storage. */
@@ -402,9 +417,10 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty (arrays of the
-   * previous transaction that were handed out do not change), and original values are the present ones. Reverting an earlier
-   * checkpoint restores the previous transaction's scope.
+   * Starts a transaction: nothing is warm, touched, created or destroyed. Transient storage, logs
+   * and events are empty (arrays of the previous transaction that were handed out do not change),
+   * and original values are the current ones. Reverting an earlier checkpoint restores the previous
+   * transaction's scope.
    * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
    */
   beginTransaction(): void {
@@ -417,8 +433,9 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. Locked coins of a self-destructed account stay. `burns`: what else the self-destructed accounts still had.
+   * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon),
+   * touched accounts that are empty. Locked coins of a self-destructed account stay. `burns`: other
+   * coins that the self-destructed accounts still had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] } {
@@ -446,7 +463,7 @@ export class Journal implements WorldState {
     return { burns }
   }
 
-  /** The account as it is now; undefined when it does not exist. */
+  /** Returns the account as it is now; undefined when it does not exist. */
   account(address: Address): Account | undefined {
     return this.#entry(address).account
   }
@@ -460,7 +477,10 @@ export class Journal implements WorldState {
     return entry === undefined || equalAccounts(entry.base, entry.account)
   }
 
-  /** The same for a slot; false also where its account's storage was wiped and it was not looked at before. */
+  /**
+   * Returns the same for a slot; false also where its account's storage was wiped and it was not
+   * looked at before.
+   */
   isStoredSlot(key: string, slot: string): boolean {
     const entry = this.#accounts.get(key)
     if (entry === undefined) return true
@@ -484,10 +504,12 @@ export class Journal implements WorldState {
     return equalBytes(this.#slotOf(this.#entered(this.#entryOf(key)), slot).value, value)
   }
 
-  /** Makes changes that were found out elsewhere on an equal state, as a transaction of its own. */
+  /**
+   * Applies changes that were computed elsewhere on an equal state, as a transaction of its own.
+   */
   adopt({ accounts, slots, codes }: AdoptedChanges): void {
     this.beginTransaction()
-    for (const { key, code } of codes) if (!this.#codes.has(key)) this.#codes.set(key, code)
+    for (const { key, code } of codes) if (!this.#codeByHash.has(key)) this.#codeByHash.set(key, code)
     for (const { key, stored, account } of accounts) {
       this.#setAccount(this.#entered(this.#entryOf(key, undefined, stored)), account)
     }
@@ -503,14 +525,17 @@ export class Journal implements WorldState {
     this.#notesWrites = true
   }
 
-  /** Tells of the accounts that the last transaction touched and of the slots that it wrote. It may not have changed all of them. */
+  /**
+   * Visits the accounts that the last transaction touched and the slots that it wrote, including
+   * those whose values are unchanged.
+   */
   visitWritten(visitor: JournalVisitor): void {
     const { touched, written = [] } = this.#scope
     for (const { address, base, account } of touched) visitor.account(address, base, account)
     for (const [{ address }, { key, base, value }] of written) visitor.slot(address, key, base, value)
   }
 
-  /** Tells of everything that was looked up; the slots of an account follow it. */
+  /** Visits every account and slot that was looked up; the slots of an account follow it. */
   visit(visitor: JournalVisitor): void {
     for (const { address, base, account, slots } of this.#accounts.values()) {
       visitor.account(address, base, account)
@@ -519,9 +544,9 @@ export class Journal implements WorldState {
     }
   }
 
-  /** Tells of the codes that were set, also of those that no account has. */
+  /** Visits the bytecode that was set, including bytecode that no account has. */
   visitCodes(visit: (hash: Hash, code: Uint8Array) => void): void {
-    for (const [key, code] of this.#codes) visit(keyBytes(key), code)
+    for (const [key, code] of this.#codeByHash) visit(keyBytes(key), code)
   }
 
   /** Whether slots of the reader were deleted as a whole. */
@@ -532,7 +557,7 @@ export class Journal implements WorldState {
     return false
   }
 
-  /** Everything that differs from the reader's state. The journal can be used afterwards. */
+  /** Returns all differences from the reader's state. The journal can be used afterwards. */
   changes(): StateChanges {
     const accounts: AccountChange[] = []
     const codeKeys = new Set<string>()
@@ -547,13 +572,16 @@ export class Journal implements WorldState {
       if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
     }
     const codes = [...codeKeys]
-      .filter((key) => this.#codes.has(key))
+      .filter((key) => this.#codeByHash.has(key))
       .sort()
-      .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
+      .map((key) => ({ hash: keyBytes(key), code: this.#codeByHash.get(key)! }))
     return { accounts, codes, native: this.native.changes() }
   }
 
-  /** The entry of an account that was looked up before; undefined for any other account, which is neither warm nor changed. */
+  /**
+   * Returns the entry of an account that was looked up before; undefined for any other account,
+   * which is neither warm nor changed.
+   */
   #known(address: Address): AccountEntry | undefined {
     const recent = this.#recent
     return recent !== undefined && equalBytes(recent.address, address) ? recent : this.#accounts.get(bytesKey(address))
@@ -583,7 +611,7 @@ export class Journal implements WorldState {
     return this.#entryOf(bytesKey(address), address)
   }
 
-  /** @param stored what the reader has, where that is known */
+  /** @param stored the reader's account, where it is known */
   #entryOf(key: string, address?: Address, stored?: Account): AccountEntry {
     let entry = this.#accounts.get(key)
     if (entry === undefined) {
@@ -598,7 +626,7 @@ export class Journal implements WorldState {
     return this.#slotOf(entry, bytesKey(slot), slot)
   }
 
-  /** @param stored what the reader has, where that is known */
+  /** @param stored the reader's value, where it is known */
   #slotOf(entry: AccountEntry, key: string, slot?: Uint8Array, stored?: Uint8Array): Slot {
     const { id } = this.#scope
     entry.slots ??= new Map()
@@ -719,7 +747,10 @@ function createScope(id: number, depth: number, written?: TransactionScope['writ
   }
 }
 
-/** Called before transaction `id` uses a slot: at the first use, its present value becomes the original value. */
+/**
+ * Called before transaction `id` uses a slot: at the first use, its current value becomes the
+ * original value.
+ */
 function enterTransaction(slot: Slot, id: number): void {
   if (slot.originalOf === id) return
   slot.original = slot.value

@@ -9,15 +9,22 @@ export interface TrieToLoad {
   readonly updates: UpdateList
 }
 
-/** What fewer updates need is left to them: they read node by node, without a turn of the event loop for each level. */
+/**
+ * Nodes for fewer updates are not loaded here: the updates read node by node, without a turn of the
+ * event loop for each level.
+ */
 const LEAST_UPDATES = 32
-/** Reads at a time, each in a thread of Node.js's pool: it has four, of which the write-ahead log needs one for its syncs. */
+/**
+ * Reads at a time, each in a thread of Node.js's pool. The pool has four threads, and the
+ * write-ahead log needs one for its syncs.
+ */
 const READS = 3
 
 /**
- * Loads the nodes that updates of tries will reach: level by level, since a node shows which nodes below it there are, and many with one
- * read, which other threads do. As soon as a trie has several parts, they are loaded side by side, so that while the nodes of one are taken
- * those of another are read. What is missing in the database is left to the update.
+ * Loads the nodes that updates of tries will reach: level by level, since a node shows its
+ * children, and many with one read in another thread. As soon as a trie has several parts, they are
+ * loaded concurrently, so that the nodes of one part are processed while those of another are read.
+ * Nodes that are missing in the database are left to the update.
  * @param isCurrent whether the nodes that were read are still those of the head
  */
 export async function loadPaths(
@@ -43,7 +50,7 @@ export async function loadPaths(
           if (rlp !== undefined) engine.keep(names[i]!, rlp)
         }
         const next = find(at.parts)
-        // What the database lacks would be asked for again and again.
+        // Otherwise nodes that the database lacks would be requested again and again.
         if (equalBytes(next.parts, at.parts)) return
         at = next
       }
@@ -53,7 +60,7 @@ export async function loadPaths(
   }
 }
 
-/** One after the other, in as many parts as there are reads at a time. */
+/** Deals the nodes out in turn to as many parts as there are concurrent reads. */
 function divide({ keys, parts, count }: MissingNodes): MissingNodes[] {
   const size = Math.ceil(count / READS)
   return Array.from({ length: READS }, (_, part) => {
@@ -67,7 +74,7 @@ function divide({ keys, parts, count }: MissingNodes): MissingNodes[] {
   })
 }
 
-/** How many updates need the nodes. */
+/** Returns how many updates need the nodes. */
 function updatesOf({ parts }: MissingNodes): number {
   const numbers = new Uint32Array(parts.slice().buffer)
   let count = 0
@@ -83,7 +90,10 @@ function listedKeys({ keys, count }: MissingNodes): Uint8Array[] {
   })
 }
 
-/** Reads many keys in other threads. All reads begin at once, so that they go on while the calling thread works. */
+/**
+ * Reads many keys in other threads. All reads begin at once, so that they continue while the
+ * calling thread works.
+ */
 export async function readMany(source: BulkReader, keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
   const size = Math.ceil(keys.length / READS)
   const parts = Array.from({ length: READS }, (_, i) => source.getMany(keys.slice(i * size, (i + 1) * size)))

@@ -3,12 +3,16 @@ import { damagedContents } from '../storage/damage.ts'
 import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
 /*
- * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix are found by reading pages,
- * without range reads of the database. Each page is a flat entry with a history, so this works at any height that is kept. Page 0
- * is the root. Pages are split when they grow too large and removed when they are empty; half-empty pages are not merged.
+ * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix
+ * are found by reading pages, without range reads of the database. Each page is a flat entry with a
+ * history, so this works at any retained height. Page 0 is the root. Pages are split when they grow
+ * too large and removed when they are empty; half-empty pages are not merged.
  */
 
-/** Largest page in bytes. Pages are small, because a change adds the whole former page to the history. */
+/**
+ * Largest page in bytes. Pages are small, because a change adds the whole previous page to the
+ * history.
+ */
 const PAGE_BYTES = 2048
 /** When a page is split, its parts are filled up to this size. */
 const FILL_BYTES = 1536
@@ -25,12 +29,13 @@ interface Page {
   readonly nextPage: number
 }
 
-/** Reads the bytes of a page; undefined or no bytes when there is none. */
+/** Reads the bytes of a page; undefined or no bytes when the page does not exist. */
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
- * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached, and searched
- * as it is encoded: a walk that finds no keys takes one pass over the bytes of a page for each level.
+ * Yields the raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start`
+ * down. Each page is read when it is reached, and searched as it is encoded: a walk that finds no
+ * keys takes one pass over the bytes of a page for each level.
  * @param start included; by default the first key with the prefix (with `reverse` the last one)
  */
 export function* walkKeys(
@@ -156,7 +161,7 @@ class PageCursor {
     return true
   }
 
-  /** A copy of the current key. */
+  /** Returns a copy of the current key. */
   key(): Uint8Array {
     return this.#key.slice(0, this.#length)
   }
@@ -192,13 +197,19 @@ interface DirectoryChange {
   readonly present: boolean
 }
 
-/** New bytes of the pages that `changes` (sorted by key) affect; no bytes: the page is deleted. */
+/**
+ * Returns the new bytes of the pages that `changes` (sorted by key) affect; no bytes: the page is
+ * deleted.
+ */
 export function updateDirectory(readPage: PageReader, changes: readonly DirectoryChange[]): Map<number, Uint8Array> {
   const written = new Map<number, Uint8Array>()
   if (changes.length === 0) return written
   let { nextPage } = loadPage(readPage, ROOT)
 
-  /** Applies changes to the subtree of a page. Gives the pages that replace it, with the lower bound of each. */
+  /**
+   * Applies changes to the subtree of a page. Returns the pages that replace it, with the lower
+   * bound of each.
+   */
   const update = (number: number, part: readonly DirectoryChange[]): { key: Uint8Array; page: number }[] => {
     const page = loadPage(readPage, number)
     const merged = page.height === 0 ? mergeLeaf(page, part) : mergeInner(page, part)
@@ -268,7 +279,9 @@ function mergeLeaf(page: Page, changes: readonly DirectoryChange[]): Page {
   return { height: 0, keys, children: [], nextPage: 0 }
 }
 
-/** The page itself when it is small enough, otherwise its parts; empty for an empty page. */
+/**
+ * Returns the page itself when it is small enough, otherwise its parts; empty for an empty page.
+ */
 function split(page: Page): Page[] {
   if (page.keys.length === 0) return []
   if (encodePage(page).length <= PAGE_BYTES) return [page]
@@ -294,14 +307,17 @@ function keyCost(key: Uint8Array, previous: Uint8Array | undefined): number {
   return previous === undefined ? key.length : key.length - sharedPrefix(previous, key)
 }
 
-/** About what a key of a page takes besides its bytes: two lengths, and above the leaves the number of a child. */
+/**
+ * Returns the approximate bytes of a key in a page besides the key itself: two lengths, and above
+ * the leaves the number of a child.
+ */
 function overhead(height: number): number {
   return height === 0 ? 2 : 6
 }
 
 /**
- * Makes the directory of keys that come in ascending order, with pages filled as `split` fills them. It holds one page of each height, and
- * gives each page once, the root last.
+ * Builds the directory of keys that come in ascending order, with pages filled as `split` fills
+ * them. It holds one page of each height, and writes each page once, the root last.
  */
 export class DirectoryBuilder {
   readonly #write: (page: number, bytes: Uint8Array) => void
@@ -318,7 +334,7 @@ export class DirectoryBuilder {
     this.#add(0, key)
   }
 
-  /** Gives the pages that are left. Without keys there are none. */
+  /** Writes the remaining pages. Without keys it writes nothing. */
   finish(): void {
     for (let height = 0; height < this.#open.length - 1; height++) this.#flush(height)
     const root = this.#open.at(-1)
@@ -337,7 +353,7 @@ export class DirectoryBuilder {
     if (child !== undefined) page.children.push(child)
   }
 
-  /** Gives the page of this height, which has a key, and begins another one. */
+  /** Writes the page of this height, which has a key, and starts another one. */
   #flush(height: number): void {
     const { keys, children } = this.#open[height]!
     this.#open[height] = { keys: [], children: [], size: 0 }

@@ -94,7 +94,10 @@ export class NativeJournal implements NativeStore {
     return out
   }
 
-  /** Keys of the reader and added keys, in order. Keys of the reader may have been deleted. */
+  /**
+   * Yields the keys of the reader and added keys, in order. Keys of the reader may have been
+   * deleted.
+   */
   *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
     const added = this.#shared.added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
     let next = added.next()

@@ -5,7 +5,10 @@ import { checkHeight, type StateHead } from './head.ts'
 import { changedKeysOf, valueAt } from './history.ts'
 import { nodeAt } from './proof.ts'
 
-/** The columns of the state at one height: accounts, slots, native entries, trie nodes; and codes, which all heights share. */
+/**
+ * The columns of the state at one height: accounts, slots, native entries and trie nodes; and
+ * bytecode, which all heights share.
+ */
 export interface StateColumns extends KeyReader {
   /** Entries of the range in key order. */
   entries(range: Pick<KeyRange, 'start' | 'end'>): AsyncIterable<readonly [Uint8Array, Uint8Array]>
@@ -14,18 +17,19 @@ export interface StateColumns extends KeyReader {
 interface OlderStateOptions {
   /** entries that the later blocks may have changed */
   readonly maxEntries: number
-  /** awaited after every few hundred of them; what it throws ends the work */
+  /** awaited after every few hundred of them; if it throws, the work ends */
   readonly pause?: () => Promise<void> | void
 }
 
 const ENTRIES_PER_PAUSE = 500
 
 /**
- * The columns of the state as they were after block `height`: everything that `snapshot` holds, but what later blocks changed has its
- * former value. Those values are in memory, so that range reads have them too; `height` cannot be far from the head.
+ * Opens the columns of the state as they were after block `height`: all entries of `snapshot`, with
+ * the previous values of those that later blocks changed. These values are in memory, so that range
+ * reads have them too; `height` cannot be far from the head.
  * @param snapshot of the database, which stays open; `head` is its head record
  * @returns undefined when later blocks changed more than `maxEntries`
- * @throws StateUnavailable below the window that is kept; DatabaseError
+ * @throws StateUnavailable below the retained window; DatabaseError
  */
 export async function openOlderState(
   snapshot: DatabaseReader,
@@ -58,14 +62,17 @@ export async function openOlderState(
   }
 }
 
-/** The trie node of a key of its column, at an older height. */
+/** Returns the trie node of a key of its column, at an older height. */
 function nodeOf(snapshot: DatabaseReader, key: Uint8Array, height: number): Promise<Uint8Array | undefined> {
   // The account trie's owner is a byte of 0, that of a storage trie 1 and the address.
   const depthAt = key[1] === 0 ? 2 : 22
   return nodeAt(snapshot, key.subarray(1, depthAt), bytesKeyOf(key, depthAt + 1, key.length), key[depthAt]!, height)
 }
 
-/** Entries of `snapshot`, where those of `former` have their former values, or are missing. `names`: its keys in order. */
+/**
+ * Entries of `snapshot`, where those of `former` have their previous values, or are missing.
+ * `names`: its keys in order.
+ */
 async function* mergedEntries(
   snapshot: DatabaseReader,
   range: Pick<KeyRange, 'start' | 'end'>,

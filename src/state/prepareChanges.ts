@@ -66,7 +66,10 @@ function addSlots(
   }
 }
 
-/** All slots that a wipe changes: those that are set at the head, and those that were set after it. */
+/**
+ * Returns all slots that a wipe changes: those that are set at the head, and those that were set
+ * after it.
+ */
 async function wipedSlots(database: DatabaseReader, { address, slots }: AccountChange): Promise<SlotChange[]> {
   const merged = new Map<string, SlotChange>()
   for (const change of slots) merged.set(bytesKey(change.slot), { ...change, previous: EMPTY_BYTES })
@@ -105,14 +108,16 @@ function addNative(
 /** The reserved account whose storage trie commits to the native modules' state: "native", right-aligned. */
 export const NATIVE_ACCOUNT: Address = Uint8Array.of(...new Uint8Array(14), ...new TextEncoder().encode('native'))
 
-/** Slot of a native entry in the reserved account's storage, as `eth_getProof` takes it. */
+/**
+ * Returns the slot of a native entry in the reserved account's storage, as `eth_getProof` takes it.
+ */
 export function nativeSlot(rawKey: Uint8Array): Uint8Array {
   return keccak256(rawKey)
 }
 
 /**
- * The account changes, with one for the reserved account added when native entries change. Its nonce is at least 1, so that EIP-161
- * never deletes it.
+ * Returns the account changes, with one for the reserved account added when native entries change.
+ * Its nonce is at least 1, so that EIP-161 never deletes it.
  * @throws Error (a bug) when EVM storage of the reserved account changed
  */
 export function withNativeAccount(reader: StateReader, changes: StateChanges): readonly AccountChange[] {

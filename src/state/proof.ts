@@ -22,7 +22,7 @@ import {
   trieNodeKey,
 } from './trieNode.ts'
 
-/** What `eth_getProof` returns, in bytes. */
+/** The result of `eth_getProof`, in bytes. */
 export interface AccountProof {
   /** RLP nodes from the root */
   readonly accountProof: readonly Uint8Array[]
@@ -43,11 +43,11 @@ const SLOTS_PER_PAUSE = 8
 export type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
 /**
- * The proof of an account and its slots, or of their absence, against the state root of block `height`. `snapshot` is a database
- * snapshot whose head record is `head`. Slots are 32 bytes; a native entry is the slot keccak256(raw key) of the reserved account,
- * with the raw value.
- * @param pause awaited between slots; what it throws ends the proof
- * @throws StateUnavailable below the window that is kept
+ * Returns the proof of an account and its slots, or of their absence, against the state root of
+ * block `height`. `snapshot` is a database snapshot whose head record is `head`. Slots are 32
+ * bytes; a native entry is the slot keccak256(raw key) of the reserved account, with the raw value.
+ * @param pause awaited between slots; if it throws, the proof ends
+ * @throws StateUnavailable below the retained window
  */
 export async function proofAt(
   snapshot: DatabaseReader,
@@ -88,7 +88,10 @@ function decodeValue(leaf: Uint8Array): Uint8Array {
   return value
 }
 
-/** The nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are inside their parents. */
+/**
+ * Returns the nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are
+ * inside their parents.
+ */
 export async function prove(
   read: NodeReader,
   owner: Uint8Array,
@@ -117,12 +120,13 @@ export async function prove(
 }
 
 /**
- * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when there
- * was none. `reader` is the database or a snapshot of it.
+ * Returns the RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of
+ * block `height`; undefined when there was no node. `reader` is the database or a snapshot.
  *
- * The history records which node a path had before a block (assembly/trie/log.ts): for a branch only its hash and which children it had.
- * The branch is built from its children's references at that height, which come from their own records, or from their stored nodes
- * where they have not changed since.
+ * The history records which node a path had before a block (assembly/trie/log.ts): for a branch
+ * only its hash and which children it had. The branch is built from its children's references at
+ * that height. They come from the children's own records, or from their stored nodes where they
+ * have not changed since.
  * @throws Error when the built branch does not have its recorded hash
  */
 export async function nodeAt(
@@ -139,14 +143,17 @@ export async function nodeAt(
       if ((recorded.mask & (1 << nibble)) === 0) return ''
       const childPath = joinPath(path, depth, String.fromCharCode(nibble))
       const child = await recordedAt(reader, owner, childPath, depth + 1, height)
-      if (child === undefined) throw damagedContents('a child of a former trie node is missing')
+      if (child === undefined) throw damagedContents('a child of an old trie node is missing')
       return 'rlp' in child ? referenceOf(child.rlp) : bytesKey(child.hash)
     }),
   )
   return rebuildBranch(recorded, (nibble) => references[nibble]!)
 }
 
-/** The node of a path at `height`: the one in the first record above `height`, or the present node when there is no such record. */
+/**
+ * Returns the node of a path at `height`: from the first record above `height`, or the head's node
+ * when there is no such record.
+ */
 async function recordedAt(
   reader: DatabaseReader,
   owner: Uint8Array,
@@ -166,7 +173,7 @@ async function recordedAt(
   return rlp && { rlp }
 }
 
-/** The node at `depth` nibbles of `path` with the references of its children. */
+/** Returns the node at `depth` nibbles of `path` with the references of its children. */
 function parseNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   return decodeNode(rlp, path, depth)
 }

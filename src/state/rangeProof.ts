@@ -5,19 +5,22 @@ import { type NodeSink, TrieBuilder, type TrieLeaf } from './trieBuilder.ts'
 import { decodeNode, encodeNode, joinPath, nibbleAt, type TrieNode, type TrieSource, trieNodeKey } from './trieNode.ts'
 
 /*
- * Proofs that leaves are all that a trie has between two bounds. Seen from the range, a node is one of three:
+ * Proofs that the given leaves are all leaves of a trie between two bounds. Relative to the range,
+ * a node is one of three:
  *
- * - outside: no key below its path is in the range. Nothing is said of it;
+ * - outside: no key below its path is in the range. The proof says nothing about it;
  * - inside: all keys below its path are in the range. The leaves determine it, so the proof does not have it;
- * - on the edge: some are and some need not be. The proof has it, unless it is embedded in its parent.
+ * - on the edge: some keys are in the range and others need not be. The proof has it, unless it is
+ *   embedded in its parent.
  *
- * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches them, lower paths first. Maker and
- * verifier take the same walk, so a range has one proof. The verifier holds each node on the edge against the reference in its parent
- * (that of the root against the trusted root), and each node inside against what the leaves make of it. So it never has to rebuild
- * the trie with its parts outside, and it knows where it goes wrong.
+ * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches
+ * them, lower paths first. Prover and verifier take the same walk, so a range has one proof. The
+ * verifier compares each node on the edge with the reference in its parent (the root node with the
+ * trusted root), and each node inside with the node that the leaves make up. So it never has to
+ * rebuild the parts of the trie outside, and it knows where a proof is wrong.
  */
 
-/** A range with its leaves or its proof is not what the trie has. */
+/** The leaves or the proof of a range do not match the trie. */
 export class RangeProofError extends Error {
   override readonly name = 'RangeProofError'
 }
@@ -40,9 +43,9 @@ const NIBBLES = 64
 const EMPTY_ROOT = bytesKey(EMPTY_TRIE_ROOT)
 
 /**
- * The nodes of a trie that prove which leaves it has from `first` to `last` (both included, neither need be there): those on the paths
- * to the bounds, root first, then by path, without those that are embedded in their parents. None for the range of all keys, and for an
- * empty trie.
+ * Returns the nodes of a trie that prove which leaves it has from `first` to `last` (both included,
+ * neither need be there): those on the paths to the bounds, root first, then by path, without those
+ * that are embedded in their parents. None for the range of all keys, and for an empty trie.
  * @throws DatabaseError when a node is missing
  */
 export function proveRange(source: TrieSource, owner: Uint8Array, first: Hash, last: Hash): Uint8Array[] {
@@ -61,9 +64,10 @@ export function proveRange(source: TrieSource, owner: Uint8Array, first: Hash, l
 }
 
 /**
- * Accepts `leaves` only when they are all leaves of the trie from `first` to `last`. The sink gets every node that they and the proof
- * determine: the nodes inside the range, and those on its edge. So ranges that together cover all keys give all nodes of the trie.
- * It is called before the whole range is verified: what it gets counts when this function returns.
+ * Accepts `leaves` only when they are all leaves of the trie from `first` to `last`. The sink gets
+ * every node that they and the proof determine: the nodes inside the range, and those on its edge.
+ * So ranges that together cover all keys yield all nodes of the trie. The sink is called before the
+ * whole range is verified: its nodes are valid only when this function returns.
  * @throws RangeProofError
  */
 export function verifyRange(claim: RangeClaim, sink?: NodeSink): void {
@@ -71,8 +75,9 @@ export function verifyRange(claim: RangeClaim, sink?: NodeSink): void {
 }
 
 /**
- * The value of `key` in the trie, as a string, which its path from the root proves (`proveRange` from `key` to `key`); undefined when
- * that proves that the trie has no such key. Not for a key that shares all but its last nibble with another one: no two hashes do.
+ * Returns the value of `key` in the trie, as a string, which its path from the root proves
+ * (`proveRange` from `key` to `key`); undefined when that proves that the trie has no such key. Not
+ * for a key that shares all but its last nibble with another one: no two hashes do.
  * @throws RangeProofError
  */
 export function verifyPath(root: Hash, key: Hash, proof: readonly Uint8Array[]): string | undefined {
@@ -96,7 +101,7 @@ class RangeVerifier {
   readonly #bounds: Bounds
   readonly #nodes: ProofNodes
   readonly #sink: NodeSink | undefined
-  /** index of the first leaf that the walk has not come upon */
+  /** index of the first leaf that the walk has not reached */
   #next = 0
 
   constructor({ root, first, last, leaves, proof }: RangeClaim, sink: NodeSink | undefined) {
@@ -141,14 +146,17 @@ class RangeVerifier {
     forEachChild(node, path, depth, (child, childPath, childDepth) => this.#visit(child, childPath, childDepth))
   }
 
-  /** The walk has come to `path` (undefined: to its end): there must be no leaf before, where the trie has none. */
+  /**
+   * Checks, when the walk reaches `path` (undefined: its end), that no given leaf is before it: the
+   * trie has no leaf there.
+   */
   #passUpTo(path: string | undefined): void {
     const leaf = this.#leaves[this.#next]
     if (leaf === undefined || (path !== undefined && leaf.key >= path)) return
     throw new RangeProofError(`the trie does not have the leaf ${text(leaf.key)}`)
   }
 
-  /** All leaves below `path` must be there and make up the node with this reference. */
+  /** Checks that all leaves below `path` are given and make up the node with this reference. */
   #compare(reference: string, path: string, depth: number): void {
     const builder = new TrieBuilder(depth, this.#sink)
     const leaves = this.#leaves
@@ -165,7 +173,7 @@ class RangeVerifier {
     throw new RangeProofError(`the leaves ${place} are not those of the trie`)
   }
 
-  /** A leaf on the edge of the range must be among the leaves if its key is in the range. */
+  /** Checks that a leaf on the edge of the range is given if its key is in the range. */
   #compareLeaf({ key, value }: TrieLeaf): void {
     const { first, last } = this.#bounds
     if (key < first || key > last) return
@@ -190,7 +198,10 @@ class Bounds {
     this.last = last
   }
 
-  /** Where the keys are that begin with the first `depth` nibbles of `path`, whose other nibbles are 0. */
+  /**
+   * Returns where the keys are that begin with the first `depth` nibbles of `path`, whose other
+   * nibbles are 0.
+   */
   place(path: string, depth: number): 'outside' | 'inside' | 'edge' {
     const end = highestBelow(path, depth)
     if (end < this.first || path > this.last) return 'outside'
@@ -198,7 +209,7 @@ class Bounds {
   }
 }
 
-/** The highest key that begins with the first `depth` nibbles of `path`. */
+/** Returns the highest key that begins with the first `depth` nibbles of `path`. */
 function highestBelow(path: string, depth: number): string {
   const whole = depth >> 1
   if ((depth & 1) === 0) return path.slice(0, whole) + HIGHEST.slice(whole)
@@ -215,8 +226,9 @@ class ProofNodes {
   }
 
   /**
-   * The node with this reference at the first `depth` nibbles of `path`: the next one of the proof, or the embedded one.
-   * @throws RangeProofError when the next one is another, or when it is no node of a trie
+   * Returns the node with this reference at the first `depth` nibbles of `path`: the next one of
+   * the proof, or the embedded one.
+   * @throws RangeProofError when the proof's next node is another one, or not a trie node
    */
   open(reference: string, path: string, depth: number): { readonly node: TrieNode; readonly rlp: Uint8Array } {
     const rlp = reference.length === 32 ? this.#take(reference, path, depth) : keyBytes(reference)
@@ -241,7 +253,9 @@ class ProofNodes {
   }
 }
 
-/** @throws RangeProofError when `rlp` is not exactly what `encodeNode` writes, of a node that can be at this depth */
+/**
+ * @throws RangeProofError when `rlp` is not the exact encoding of a node that can be at this depth
+ */
 function decode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   let node: TrieNode
   try {
@@ -270,8 +284,8 @@ function isReference(child: string): boolean {
 }
 
 /**
- * The children of `node`, which was decoded at the first `depth` nibbles of `path`, in ascending order, each with its reference and its
- * path (zeros after its nibbles).
+ * Visits the children of `node`, which was decoded at the first `depth` nibbles of `path`, in
+ * ascending order, each with its reference and its path (zeros after its nibbles).
  */
 function forEachChild(
   node: TrieNode,
@@ -298,7 +312,7 @@ function startsWith(key: string, path: string, depth: number): boolean {
   return true
 }
 
-/** Hex digits of a key, or of its first nibbles. */
+/** Returns the hex digits of a key, or of its first nibbles. */
 function text(key: string, nibbles = NIBBLES): string {
   return bytesToHex(keyBytes(key)).slice(0, 2 + nibbles)
 }

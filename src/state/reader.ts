@@ -37,19 +37,23 @@ export interface StateReader {
   /** Minimal big-endian bytes without leading zeros; no bytes when the slot is unset. `slot` is 32 bytes. */
   getStorage(address: Address, slot: Uint8Array): Uint8Array
   /**
-   * Writes the value of a slot to `value` if it is in memory; false says nothing of the slot. Names and values are numbers, see slotWords.ts:
-   * no object is made for a look-up. A reader that has no such memory, or wants to see every read, leaves it out.
+   * Writes the value of a slot to `value` if it is in memory; false says nothing about the slot.
+   * Names and values are numbers, see slotWords.ts: no object is made for a look-up. A reader that
+   * has no cache, or must see every read, leaves it out.
    */
   readonly knownSlot?: ((name: Int32Array, value: Int32Array) => boolean) | undefined
-  /** How many slots of the account are set. The journal needs it for EIP-7610 (does the account have storage?). */
+  /**
+   * Returns how many slots of the account are set. The journal needs it for EIP-7610 (does the
+   * account have storage?).
+   */
   storageCount(address: Address): number
   /** Returns the same array object for the same hash as long as it stays cached, so that an analysis can be cached with it. */
   getCode(codeHash: Hash): Uint8Array
-  /** A native module entry by its raw key; undefined when unset. */
+  /** Returns a native module entry by its raw key; undefined when unset. */
   getNative(key: Uint8Array): Uint8Array | undefined
   /**
-   * Raw keys of native entries with `prefix` from `start` (included) on, or with `reverse` down from it, read lazily; see
-   * `NativeStore.range`.
+   * Yields the raw keys of native entries with `prefix` from `start` (included) on, or with
+   * `reverse` down from it, read lazily; see `NativeStore.range`.
    */
   nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse?: boolean): IterableIterator<Uint8Array>
 }

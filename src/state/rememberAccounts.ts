@@ -8,19 +8,20 @@ const MAX_ACCOUNTS = 1_024
 const MAX_CODE_BYTES = 4 * 1_048_576
 
 /**
- * The same state, which must not change, for many short runs on it: the accounts that were read last stay decoded, with their codes.
- * `state` has caches of what is in the database; this one is in front of them, and saves the look-ups by key and the decoding.
+ * Wraps a state that does not change, for many short runs on it: recently read accounts stay
+ * decoded, with their bytecode. `state` has caches of its own; this one is in front of them, and
+ * saves the look-ups by key and the decoding.
  */
 export function rememberAccounts(state: StateReader): StateReader {
   const accounts = new Map<string, Account | undefined>()
-  /** by the object of the hash, which a remembered account keeps */
-  const codes = new Map<Hash, Uint8Array>()
+  /** by the hash object, which a remembered account retains */
+  const codeByHash = new Map<Hash, Uint8Array>()
   let codeBytes = 0
   /** by key, at most 257 entries */
   const filter = new Map<string, Uint8Array | undefined>()
   const forget = (): void => {
     accounts.clear()
-    codes.clear()
+    codeByHash.clear()
     codeBytes = 0
   }
   return {
@@ -34,12 +35,12 @@ export function rememberAccounts(state: StateReader): StateReader {
       return account
     },
     getCode: (hash) => {
-      const known = codes.get(hash)
+      const known = codeByHash.get(hash)
       if (known !== undefined) return known
       const code = state.getCode(hash)
-      if (codes.size >= MAX_ACCOUNTS || codeBytes + code.length > MAX_CODE_BYTES) forget()
+      if (codeByHash.size >= MAX_ACCOUNTS || codeBytes + code.length > MAX_CODE_BYTES) forget()
       codeBytes += code.length
-      codes.set(hash, code)
+      codeByHash.set(hash, code)
       return code
     },
     getStorage: (address, slot) => state.getStorage(address, slot),

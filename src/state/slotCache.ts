@@ -10,7 +10,10 @@ export class SlotCache {
   #recent = new Generation()
   #older = new Generation()
 
-  /** @param hashSeed secret, where others choose what is looked up: without it they could name slots that collide */
+  /**
+   * @param hashSeed secret where others choose the slots that are looked up: otherwise they could
+   * choose slots that collide
+   */
   constructor(limitBytes: number, hashSeed: bigint) {
     this.#most = Math.max(MIN_SLOTS, Math.floor(limitBytes / 2 / ENTRY_BYTES))
     this.#factors = createFactors(hashSeed)
@@ -42,7 +45,8 @@ export class SlotCache {
   }
 
   #add(name: Int32Array, hash: number, value: Int32Array): void {
-    // What the older generation has of the slot is not found any more, and goes with it.
+    // The slot's entry in the older generation is no longer found, and is dropped with that
+    // generation.
     this.#recent.add(name, hash, value)
     if (this.#recent.size < this.#most) return
     const emptied = this.#older
@@ -64,7 +68,10 @@ const ENTRY_BYTES = 4 * (ENTRY + 1) * 1.5
 const FIRST_BITS = 8
 const DELETED = -1
 
-/** A hash table. Buckets hold the place of an entry, entries that of the next in their bucket; 0 is none. */
+/**
+ * A hash table. A bucket holds the place of its first entry, an entry the place of the next in its
+ * bucket; 0: no entry.
+ */
 class Generation {
   #bits = FIRST_BITS
   #buckets = new Int32Array(1 << FIRST_BITS)
@@ -103,7 +110,7 @@ class Generation {
     this.#end = at + ENTRY
   }
 
-  /** The place of a deleted entry is not used again before the whole generation goes. */
+  /** Deletes an entry. Its place is not reused before the whole generation is dropped. */
   delete(name: Int32Array, hash: number): void {
     const at = this.#find(name, hash)
     if (at === 0) return

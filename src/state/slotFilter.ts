@@ -5,25 +5,34 @@ import { indexKey } from './history.ts'
 import { createFactors, hashOf } from './slotCache.ts'
 import { ADDRESS_WORDS, NAME_WORDS, writeNameAt } from './slotWords.ts'
 
-/** A contract of whose slots some were looked up in the database in vain. */
+/** A contract with missed look-ups: slots that were looked up in the database and are not there. */
 interface Contract {
   readonly address: Uint8Array
-  /** how often that was since the last {@link SlotFilter.extend} */
+  /** missed look-ups since the last {@link SlotFilter.extend} */
   missed: number
-  /** from which key on the filter has not read yet what the database has of the contract; undefined: no part of it is in the filter */
+  /**
+   * first key of the contract that the filter has not yet read; undefined: no part of the contract
+   * is in the filter
+   */
   next: Uint8Array | undefined
-  /** everything that the database has of the contract is in the filter */
+  /** all entries of the contract in the database are in the filter */
   isComplete: boolean
   isBeingRead: boolean
 }
 
 type RangeReader = Pick<DatabaseView, 'entries' | 'rangesFlush'>
 
-/** Fewer look-ups in vain between two calls of `extend` are not worth a range read. */
+/** Fewer missed look-ups between two calls of `extend` are not worth a range read. */
 const LEAST_MISSED = 16
-/** Entries that are read for each of them: four in the order of their keys take about as long as one look-up in vain. */
+/**
+ * Entries to read for each missed look-up: four in the order of their keys take about as long as
+ * one missed look-up.
+ */
 const READ_FOR_MISSED = 4
-/** Contracts of which a part is read before a root is computed, and entries of all of them: some 30 ms. */
+/**
+ * Limits of the range reads before a root is computed, in contracts and in entries of all of them:
+ * some 30 ms.
+ */
 const MOST_PARTS = 32
 const MOST_READ = 1 << 15
 /** Contracts that are known at a time, with or without slots in the filter; one takes about 300 bytes. After `extend` there are half of them at most. */
@@ -33,23 +42,26 @@ const MOST_SLOTS = 1 << 21
 /** Of one contract when the filter begins with it. */
 const MOST_OF_CONTRACT = MOST_SLOTS >> 2
 
-/** What makes the filter's secrets others than that of the caches. */
+/** Constants that make the filter's secrets differ from the caches' secret. */
 const FIRST_SEED = 0x5851_f42d_4c95_7f2dn
 const SECOND_SEED = 0x1405_7b7e_f767_814fn
 
 /**
- * Knows without a look at the database that it has nothing of a slot: neither a value nor a record of former ones. The look-up of a slot that
- * is not there is the slowest of all, as no cache and no file can answer it alone, and a contract that gets new slots looks up many.
+ * Knows without a database read that the database has no entry for a slot: neither a value nor a
+ * record of previous values. The look-up of an absent slot is the slowest kind, since no single
+ * cache or file can answer it, and a contract that writes new slots looks up many of them.
  *
- * The filter has contracts whose slots are looked up in vain, as many entries of them as the look-ups pay for: it reads them in the
- * order of their keys, a part before each root, and gets from `add` what blocks write meanwhile. It holds hashes of 32 bits, so it may take a
- * slot for one that is there, never the other way round. When it is full, it begins anew.
+ * The filter holds contracts with missed look-ups, and as many of their entries as pay off for
+ * these look-ups. It reads the entries in the order of their keys, a part before each root, and
+ * `add` brings those that blocks write meanwhile. It holds hashes of 32 bits, so it may take an
+ * absent slot for a present one, but never a present slot for an absent one. When it is full, it
+ * starts again from empty.
  */
 export class SlotFilter {
   readonly #factors: readonly [Int32Array, Int32Array]
   readonly #mostSlots: number
   #contracts = new Map<string, Contract>()
-  /** those that missed something since the last `extend` */
+  /** contracts with missed look-ups since the last `extend` */
   #missing: Contract[] = []
   #hashes = new HashSet()
   /** the contract that was asked for last, by the words of its address */
@@ -63,12 +75,12 @@ export class SlotFilter {
     this.#mostSlots = mostSlots
   }
 
-  /** Whether slots were looked up in vain since the last {@link extend}. */
+  /** Whether look-ups missed since the last {@link extend}. */
   get isBehind(): boolean {
     return this.#missing.length > 0
   }
 
-  /** Whether the database surely has nothing of the slot with this name. */
+  /** Whether the database certainly has no entry for the slot with this name. */
   isAbsent(name: Int32Array): boolean {
     return this.#contractOf(name)?.isComplete === true && !this.#hashes.has(this.#hash(name))
   }
@@ -85,16 +97,19 @@ export class SlotFilter {
     if (!contract.isComplete && contract.missed++ === 0) this.#missing.push(contract)
   }
 
-  /** To be called with each slot of which a block writes something to the database, before anybody asks for it again. */
+  /**
+   * Adds a slot. Must be called for each slot for which a block writes an entry to the database,
+   * before the slot is looked up again.
+   */
   add(name: Int32Array): void {
     if (this.#contractOf(name)?.next !== undefined) this.#addHash(name)
   }
 
   /**
-   * Reads of the contracts that missed slots as many entries as pay off. It begins with no contract and reads none on where range reads
-   * would flush delayed writes.
-   * @param snapshot of the present head
-   * @param slotCount gives how many slots of an account are set
+   * Reads entries of the contracts with missed look-ups, as many as pay off. It neither adds a
+   * contract nor continues one where range reads would flush delayed writes.
+   * @param snapshot of the current head
+   * @param slotCount returns how many slots of an account are set
    * @throws DatabaseError
    */
   async extend(snapshot: RangeReader, slotCount: (address: Uint8Array) => number): Promise<void> {
@@ -184,7 +199,7 @@ export class SlotFilter {
     return this.#recent
   }
 
-  /** The upper halves of two hashes, of which the lower ones are worth less; see `hashOf`. */
+  /** Returns the upper halves of two hashes: the lower halves are weaker, see `hashOf`. */
   #hash(name: Int32Array): number {
     const [first, second] = this.#factors
     return (hashOf(name, first) & 0xffff_0000) | (hashOf(name, second) >>> 16)
@@ -201,7 +216,7 @@ function createContract(name: Int32Array): Contract {
 
 const addressMemory = new Uint8Array(4 * ADDRESS_WORDS)
 
-/** The address in a name; the next call overwrites it. */
+/** Returns the address in a name; the next call overwrites it. */
 function addressBytes(name: Int32Array): Uint8Array {
   for (let i = 0; i < addressMemory.length; i++) addressMemory[i] = name[i >> 2]! >>> ((i & 3) << 3)
   return addressMemory
@@ -213,7 +228,9 @@ function addressKey(name: Int32Array): string {
 
 const FIRST_BITS = 8
 
-/** Numbers of 32 bits, by open addressing. 0 marks a free cell, and so is kept as 1. */
+/**
+ * A set of 32-bit numbers, by open addressing. 0 marks a free cell, so the number 0 is stored as 1.
+ */
 class HashSet {
   #bits = FIRST_BITS
   #cells = new Int32Array(1 << FIRST_BITS)
@@ -228,20 +245,20 @@ class HashSet {
   }
 
   add(hash: number): void {
-    const kept = hash || 1
-    const cell = this.#cellOf(kept)
+    const stored = hash || 1
+    const cell = this.#cellOf(stored)
     if (this.#cells[cell] !== 0) return
-    this.#cells[cell] = kept
+    this.#cells[cell] = stored
     this.#size++
     if (this.#size * 2 > this.#cells.length) this.#grow()
   }
 
-  /** Where the hash is, or the free cell where it belongs. */
-  #cellOf(kept: number): number {
+  /** Returns where the hash is, or the free cell where it belongs. */
+  #cellOf(stored: number): number {
     const cells = this.#cells
     const mask = cells.length - 1
-    let cell = kept >>> (32 - this.#bits)
-    while (cells[cell] !== 0 && cells[cell] !== kept) cell = (cell + 1) & mask
+    let cell = stored >>> (32 - this.#bits)
+    while (cells[cell] !== 0 && cells[cell] !== stored) cell = (cell + 1) & mask
     return cell
   }
 
@@ -249,6 +266,6 @@ class HashSet {
     const former = this.#cells
     this.#bits++
     this.#cells = new Int32Array(1 << this.#bits)
-    for (const kept of former) if (kept !== 0) this.#cells[this.#cellOf(kept)] = kept
+    for (const stored of former) if (stored !== 0) this.#cells[this.#cellOf(stored)] = stored
   }
 }

@@ -8,7 +8,7 @@ export const ADDRESS_WORDS = 5
 export const VALUE_WORDS = 8
 export const NAME_WORDS = ADDRESS_WORDS + VALUE_WORDS
 
-/** What a look-up takes and gives: one for all look-ups of a caller. */
+/** Input and output of a look-up: one object for all look-ups of a caller. */
 export interface SlotWords {
   /** address and key */
   readonly name: Int32Array
@@ -55,7 +55,7 @@ export function writeValue(value: Int32Array, bytes: Uint8Array): void {
   for (let i = 0; i < length; i++) value[i >> 2]! |= bytes[length - 1 - i]! << ((i & 3) << 3)
 }
 
-/** Big-endian bytes of the value without leading zeros. */
+/** Returns the big-endian bytes of the value without leading zeros. */
 export function valueBytes(value: Int32Array): Uint8Array {
   let length = 4 * VALUE_WORDS
   while (length > 0 && byteOf(value, length - 1) === 0) length--
@@ -65,7 +65,7 @@ export function valueBytes(value: Int32Array): Uint8Array {
   return bytes
 }
 
-/** The 32 bytes of the key in a name. */
+/** Returns the 32 bytes of the key in a name. */
 export function keyBytesOf(name: Int32Array): Uint8Array {
   const bytes = new Uint8Array(4 * VALUE_WORDS)
   for (let i = 0; i < bytes.length; i++)
@@ -73,7 +73,7 @@ export function keyBytesOf(name: Int32Array): Uint8Array {
   return bytes
 }
 
-/** Byte `index` of the value, the least significant first. */
+/** Returns byte `index` of the value, the least significant first. */
 function byteOf(value: Int32Array, index: number): number {
   return (value[index >> 2]! >>> ((index & 3) << 3)) & 0xff
 }

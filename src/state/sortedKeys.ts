@@ -36,7 +36,8 @@ export class SortedKeys {
   }
 
   /**
-   * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`.
+   * Yields the keys with `prefix` from `start` on, or with `reverse` down from it, as in
+   * `NativeStore.range`.
    * @throws Error (a bug) when it continues after a key was added or removed: it could skip or repeat keys
    */
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
@@ -61,7 +62,7 @@ function lastOf(chunk: readonly string[]): string {
   return chunk.at(-1) ?? ''
 }
 
-/** Index of the first element that is not below `key`. */
+/** Returns the index of the first element that is not below `key`. */
 function lowerBound(sorted: readonly string[], key: string): number {
   return lowerBoundOf(sorted, key, (element) => element)
 }
@@ -78,8 +79,8 @@ function lowerBoundOf<T>(sorted: readonly T[], key: string, keyOf: (element: T) 
 }
 
 /**
- * Index at which a walk over the keys with `prefix` begins (see `NativeStore.range`). When there is none, it is out of range or
- * that of a key without the prefix.
+ * Returns the index at which a walk over the keys with `prefix` begins (see `NativeStore.range`).
+ * When no key has the prefix, the index is out of range, or that of a key without the prefix.
  */
 export function walkStart(
   sorted: readonly string[],
@@ -92,7 +93,10 @@ export function walkStart(
   return !reverse || sorted[at] === bound ? at : at - 1
 }
 
-/** The least key of an ascending walk. In reverse: the greatest key, or a bound above it that is no key. */
+/**
+ * Returns the least key of an ascending walk. In reverse: the greatest key, or a bound above it
+ * that is not itself a key.
+ */
 function walkBound(prefix: string, start: string | undefined, reverse: boolean): string {
   if (!reverse) return start === undefined || start < prefix ? prefix : start
   // Keys hold no character above 0xff, so this is above every key with the prefix.

@@ -23,10 +23,10 @@ export interface StateRange {
 }
 
 /**
- * The state after block `height`. What a range costs depends on the entries in it, not on how far `height` is below the head: the
- * index of changes is read along with the entries at the head. `snapshot` is a database snapshot whose head record is `head`; it must
- * stay open.
- * @throws StateUnavailable below the window that is kept
+ * Opens the state after block `height`. The cost of a range depends on its entries, not on how far
+ * `height` is below the head: the index of changes is read along with the entries at the head.
+ * `snapshot` is a database snapshot whose head record is `head`; it must stay open.
+ * @throws StateUnavailable below the retained window
  */
 export function openStateRange(snapshot: DatabaseReader, head: StateHead, height: number): StateRange {
   checkHeight(head, height)
@@ -53,7 +53,10 @@ export function openStateRange(snapshot: DatabaseReader, head: StateHead, height
   }
 }
 
-/** The entries that are in the range at the head or at another height, in key order, with their values after block `height`. */
+/**
+ * Yields the entries that are in the range at the head or at another height, in key order, with
+ * their values after block `height`.
+ */
 async function* entriesAt(
   snapshot: DatabaseReader,
   { start, end }: { readonly start: Uint8Array; readonly end: Uint8Array | undefined },
@@ -79,7 +82,7 @@ async function* entriesAt(
   }
 }
 
-/** What blocks wrote, which may be what was there before. */
+/** Entries that blocks wrote; their values may be unchanged. */
 export interface TouchedState {
   /** slots by account, both as `bytesKey`; a slot may be missing where the account itself was written */
   readonly accounts: Map<string, Set<string>>
@@ -87,7 +90,7 @@ export interface TouchedState {
   readonly native: Set<string>
 }
 
-/** Adds what block `height` wrote to `touched`. @returns how many keys that were */
+/** Adds the entries that block `height` wrote to `touched`. @returns how many it wrote */
 export function addTouched(reader: KeyReader, height: number, touched: TouchedState): number {
   const keys = changedKeysOf(reader, height, Number.POSITIVE_INFINITY)!
   for (const key of keys) {

@@ -12,16 +12,19 @@ import { ACCOUNT_TRIE, storageTrie, type TrieSource, trieNodeKey } from './trieN
 /** Computes the roots of states that are stored nowhere: of blocks that are only simulated. */
 export interface StateRoots {
   /**
-   * The root after `changes`: all changes since the stored state, those of earlier calls among them.
-   * @param pause awaited between reads of nodes; what it throws ends the work
+   * Returns the root after `changes`: all changes since the stored state, those of earlier calls
+   * among them.
+   * @param pause awaited between reads of nodes; if it throws, the work ends
    */
   after(changes: StateChanges, pause?: () => Promise<void>): Promise<Hash>
 }
 
 /**
- * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
- * open. A call looks at all changes since the stored state, and computes hashes of what has changed since the call before. `onNode` gets the
- * stored nodes that are read for it. For `hashSeed` see {@link StateTrie}.
+ * Opens the computation of roots on the state after block `height`, which `reader` shows.
+ * `snapshot` is a database snapshot whose head record is `head`; it must stay open. A call takes
+ * all changes since the stored state, and computes only the hashes that have changed since the
+ * previous call. `onNode` gets the stored nodes that are read. For `hashSeed` see
+ * {@link StateTrie}.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,
@@ -32,7 +35,10 @@ export function openStateRoots(
   hashSeed = 0n,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
-  /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: there is none */
+  /**
+   * by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored
+   * nowhere; undefined: no such node
+   */
   const present = new Map<string, Uint8Array | undefined>()
   const source: TrieSource = {
     get: (key) => {
@@ -74,14 +80,14 @@ const RESIDENT_BYTES = 4 << 20
 /** Accounts and slots between two pauses: some tens of milliseconds of work. */
 const PIECE = 2_000
 
-/** The same changes, one piece after another; at least one piece. */
+/** Yields the same changes, one piece after another; at least one piece. */
 function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly TrieAccountChange[]> {
   let piece: TrieAccountChange[] = []
   let size = 0
   for (const change of changes) {
     let { slots } = change
     let isWiped = change.isWiped ?? false
-    // A deleted account goes with all of its storage.
+    // A deleted account is deleted with all of its storage.
     while (change.current !== undefined && size + slots.length > PIECE) {
       const room = Math.max(1, PIECE - size)
       piece.push({ ...change, isWiped, slots: slots.slice(0, room) })
@@ -104,7 +110,7 @@ function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly Tri
 /** Where the owner ends in the database key of a storage trie's node. */
 const OWNER_END = 1 + storageTrie(new Uint8Array(20)).length
 
-/** The changed accounts, with native entries as slots of the reserved account. */
+/** Returns the changed accounts, with native entries as slots of the reserved account. */
 function byAddress(reader: StateReader, changes: StateChanges): Map<string, AccountChange> {
   return new Map(
     withNativeAccount(reader, changes).map((change) => [
@@ -114,7 +120,10 @@ function byAddress(reader: StateReader, changes: StateChanges): Map<string, Acco
   )
 }
 
-/** What makes the trie with the changes of `before` one with those of `after`. */
+/**
+ * Returns the changes that turn the trie with the changes `before` into the trie with the changes
+ * `after`.
+ */
 function trieChanges(
   before: ReadonlyMap<string, AccountChange>,
   after: ReadonlyMap<string, AccountChange>,
@@ -137,7 +146,7 @@ function trieChanges(
     if (slots.length > 0 || !equalAccounts(was, current)) all.push({ address, current, slots })
   }
   for (const [name, { address, previous, slots }] of before) {
-    // All as it was in the stored state, so there was no wipe.
+    // The account is as in the stored state, so there was no wipe.
     if (!after.has(name)) {
       all.push({
         address,
@@ -178,20 +187,20 @@ function headNodes(snapshot: DatabaseReader): StoredNodes {
   return { get: (key) => snapshot.get(key), compute: async (compute) => compute() }
 }
 
-/** A former node that must be read before the work can go on. */
+/** Thrown when an old trie node must be read before the work can continue. */
 class NodeNeeded extends Error {
   override readonly name = 'NodeNeeded'
   readonly key: Uint8Array
 
   constructor(key: Uint8Array) {
-    super('a former trie node is needed')
+    super('an old trie node is needed')
     this.key = key
   }
 }
 
 /**
- * Former nodes can only be read asynchronously: those on the ways to what changes are read before, and the neighbours of deleted ones when
- * they turn out to be needed.
+ * Reads old nodes, which is possible only asynchronously. Nodes on the paths to changed keys are
+ * read beforehand; neighbours of deleted nodes are read when an update turns out to need them.
  */
 function formerNodes(snapshot: DatabaseReader, height: number): StoredNodes {
   const read = new Map<string, Uint8Array | undefined>()

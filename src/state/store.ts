@@ -32,9 +32,9 @@ export interface StateStoreOptions {
   readonly cacheBytes?: number
   /** see `SlotCache`; it is random in a node */
   readonly hashSeed?: bigint | undefined
-  /** approximate bytes of codes in memory */
+  /** approximate bytes of cached bytecode */
   readonly codeCacheBytes?: number
-  /** bytes of trie nodes kept in memory between blocks */
+  /** bytes of trie nodes that are cached between blocks */
   readonly residentBytes?: number
 }
 
@@ -50,8 +50,8 @@ export interface PendingState {
    */
   write(batch: WriteBatch): void
   /**
-   * Makes this state the head, after the batch was written. From then on, readers of the former head and other pending
-   * states on top of it are invalid.
+   * Makes this state the head, after the batch was written. From then on, readers of the previous
+   * head and other pending states on top of that head are invalid.
    */
   publish(): void
 }
@@ -60,8 +60,8 @@ export interface PendingState {
  * The state at the head of the chain, with its history, for the one thread that writes the database. The steps of a block:
  *
  * 1. a journal on top of `reader()` collects the changes of the block's execution;
- * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored yet, so several blocks may be
- *    pending, of which at most one is decided;
+ * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored
+ *    yet, so several blocks may be pending, and at most one is decided;
  * 3. `dropHistory(batch)` and then `pending.write(batch)` add deletes of old history, flat entries, trie nodes, history and head record to
  *    the batch that also takes the block: after a crash the database has all of them or none and needs no repair;
  * 4. `database.write(batch)` puts the batch on stable storage, before any reader can see something that a crash could undo;
@@ -75,7 +75,7 @@ export class StateStore {
   readonly #slotFilter: SlotFilter
   /** entries other than accounts and slots */
   readonly #entries: BoundedCache<Uint8Array>
-  readonly #codes: CodeCache
+  readonly #codeCache: CodeCache
   readonly #trie: StateTrie
   /** `bytesKey` of entries that were read and not found since the last root was computed: the trie must not have them either (`checkAbsent`) */
   readonly #unchecked = new Set<string>()
@@ -95,7 +95,7 @@ export class StateStore {
     this.#slots = new SlotCache(cacheBytes / 4, hashSeed)
     this.#slotFilter = new SlotFilter(hashSeed)
     this.#entries = new BoundedCache(cacheBytes / 4, (key, value) => key.length + value.length + 250)
-    this.#codes = new CodeCache(codeCacheBytes)
+    this.#codeCache = new CodeCache(codeCacheBytes)
     this.#snapshot = database.snapshot()
     this.#trie = new StateTrie(this.#snapshot, residentBytes, hashSeed)
     const head = readStateHead(this.#snapshot)
@@ -113,12 +113,12 @@ export class StateStore {
     return this.#root
   }
 
-  /** Lowest height whose state is kept. */
+  /** Returns the lowest height whose state is retained. */
   get oldestHeight(): number {
     return this.#oldestHeight
   }
 
-  /** The state at the present head. Reading it throws once another head is published. */
+  /** Returns the state at the current head. Reading it throws once another head is published. */
   reader(): StateReader {
     const height = this.#height
     return new FlatReader({
@@ -131,14 +131,16 @@ export class StateStore {
         return this.#account(address)
       },
       knownSlot: (name, value) => height === this.#height && this.#slots.read(name, value),
-      code: (hash) => this.#codes.get(this.#snapshot, hash),
+      code: (hash) => this.#codeCache.get(this.#snapshot, hash),
     })
   }
 
   /**
-   * Computes the state after block `height`, which follows the head (any height when there is none), from the changes of a journal on
-   * top of `reader()`. It has no effect until it is written and published; several may be pending.
-   * @throws DatabaseError when the flat state lacked what the trie has, which the execution then took for absent
+   * Computes the state after block `height`, which follows the head (any height when there is no
+   * head), from the changes of a journal on top of `reader()`. It has no effect until it is written
+   * and published; several may be pending.
+   * @throws DatabaseError when the flat state lacks an entry that the trie has, so that the
+   * execution took it for absent
    */
   async apply(changes: StateChanges, height: number): Promise<PendingState> {
     const base = this.#height
@@ -158,7 +160,8 @@ export class StateStore {
       (async () => this.#trie.computePlan(plan, base < 0 ? undefined : height))(),
     ])
     this.#assertHead(base)
-    // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
+    // Check the entries that the execution found absent. Those that it wrote have just been
+    // compared with the trie.
     this.#forgetWritten(prepared)
     for (const name of this.#unchecked) checkAbsent(keyBytes(name), this.#trie, this.#snapshot)
     this.#unchecked.clear()
@@ -183,10 +186,12 @@ export class StateStore {
   }
 
   /**
-   * Adds deletes to the batch of the next block, which drop history until `oldestHeightToKeep` is the lowest height with state, or until
-   * about `budget` entries are dropped: the next block can continue. They must come before what the block's pending state writes. That
-   * state may extend the record of an entry whose record is deleted here, and then its put counts: the changes that the put brings back
-   * are below the lowest height, where nobody looks for them, and are deleted with the entry's next change.
+   * Adds deletes to the batch of the next block, which drop history until `oldestHeightToKeep` is
+   * the lowest height with state, or until about `budget` entries are dropped: the next block can
+   * continue. They must come before the writes of the block's pending state. That state may extend
+   * a record that is deleted here, and then its put counts. The changes that the put brings back
+   * are below the lowest height, where no reader looks for them, and are deleted with the entry's
+   * next change.
    */
   dropHistory(batch: WriteBatch, oldestHeightToKeep: number, budget: number): void {
     const oldest = this.#oldestHeight
@@ -248,8 +253,8 @@ export class StateStore {
   }
 
   /**
-   * With a snapshot of now: that of the head was taken while its batch was being written, and is none for range reads. (It shows what is in
-   * the database and in the batch.)
+   * Uses a new snapshot: the head's was taken while its batch was being written, so it merges the
+   * database and the batch, and cannot do range reads.
    */
   async #extendSlotFilter(reader: StateReader): Promise<void> {
     if (!this.#slotFilter.isBehind) return
@@ -261,7 +266,7 @@ export class StateStore {
     }
   }
 
-  /** Whether the history surely has nothing of the flat entry. */
+  /** Whether the history certainly has no record of the flat entry. */
   #hasNoRecord(key: Uint8Array): boolean {
     if (key[0] !== Column.slot) return false
     writeNameOfKey(slotName, key)
@@ -282,7 +287,7 @@ export class StateStore {
         this.#entries.set(bytesKey(key), current)
       }
     }
-    for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
+    for (const { hash, code } of changes.codes) this.#codeCache.add(hash, code)
     this.#forgetWritten(prepared)
     this.#trie.adopt(commit, snapshot)
     const former = this.#snapshot
@@ -291,7 +296,7 @@ export class StateStore {
     this.#root = commit.root
     if (base < 0 || this.#dropsHistory) this.#oldestHeight = readOldestHeight(snapshot)!
     this.#isWriting = false
-    // Not awaited: the snapshot is closed after the last range read of the former head.
+    // Not awaited: the snapshot is closed after the last range read of the previous head.
     void former.close()
   }
 

@@ -27,7 +27,10 @@ export interface TrieAccountChange {
   readonly isThere?: boolean
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
-  /** none of the former slots is left; only where nothing is stored, as their nodes stay in the database */
+  /**
+   * whether no previous slot is left; only where nothing is stored, as their nodes stay in the
+   * database
+   */
   readonly isWiped?: boolean
   readonly slots: readonly TrieSlotChange[]
 }
@@ -47,7 +50,7 @@ export interface TrieCommit {
   readonly batch: WriteBatch
   /** keys of the nodes that changed, as a `KeyList` has them; empty without a history */
   readonly keys: Uint8Array
-  /** what is in `batch` */
+  /** contents of `batch` */
   readonly log: readonly PackedOperations[]
 }
 
@@ -59,7 +62,7 @@ export interface TrieCommit {
 export class StateTrie {
   readonly #engine: TrieEngine
   #source: TrieSource
-  /** changes with each head: what was read for the one before is not kept */
+  /** changes with each head: nodes that were read for the previous head are not cached */
   #generation = 0
 
   /** `source` reads the stored nodes of the head. For `limit` and `seed` see {@link TrieEngine}. */
@@ -73,7 +76,7 @@ export class StateTrie {
     return this.computePlan(this.plan(changes), height)
   }
 
-  /** `changes` (no address twice) in the form and order in which the tries take them. */
+  /** Returns `changes` (no address twice) in the form and order in which the tries take them. */
   plan(changes: readonly TrieAccountChange[]): TriePlan {
     const storages: StorageUpdate[] = []
     let size = changes.length
@@ -92,7 +95,7 @@ export class StateTrie {
 
   /**
    * Loads the nodes that a large plan reaches: other threads read them.
-   * @param bulk reads what the trie's source reads
+   * @param bulk reads the same nodes as the trie's source
    */
   async load(plan: TriePlan, bulk: BulkReader): Promise<void> {
     if (plan.size < LEAST_BULK) return
@@ -109,8 +112,8 @@ export class StateTrie {
    * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses.
    *
    * Nodes in memory do not change, except that others are loaded, so another update of the same head can follow.
-   * @param height of the block, for the history; undefined when no history is kept
-   * @throws DatabaseError when only one of flat state and trie has what changes
+   * @param height of the block, for the history; undefined when no history is written
+   * @throws DatabaseError when only one of flat state and trie has a changed entry
    */
   computePlan({ changes, storages, accounts }: TriePlan, height?: number): TrieCommit {
     const log: PackedOperations[] = []
@@ -148,7 +151,10 @@ export class StateTrie {
   }
 }
 
-/** Changes of a block, from which on what they need of the database is read by other threads. */
+/**
+ * Number of a block's changes from which on other threads read the nodes and records that they
+ * need.
+ */
 export const LEAST_BULK = 256
 
 /** Changes in the form and order in which the tries take them. */
@@ -188,7 +194,7 @@ function slotUpdates(slots: readonly TrieSlotChange[]): UpdateList {
   return { bytes, count: slots.length }
 }
 
-/** Length of a slot's leaf: RLP of its value; 0 when it is unset. */
+/** Returns the length of a slot's leaf: RLP of its value; 0 when it is unset. */
 function valueLength(value: Uint8Array): number {
   const { length } = value
   return length === 0 || (length === 1 && value[0]! < 0x80) ? length : headerLength(length) + length
@@ -258,7 +264,8 @@ const ROOT_FROM_END = 65
 const scratch = new Uint8Array(LONGEST_LEAF + 32)
 
 /**
- * Value of an account's leaf in the state trie, as a string: RLP of [nonce, balance, storage root, code hash].
+ * Returns the value of an account's leaf in the state trie, as a string: RLP of [nonce, balance,
+ * storage root, code hash].
  * @param storageRoot 32 bytes as a string
  */
 export function encodeAccountLeaf(account: Account, storageRoot: string): string {
@@ -267,7 +274,7 @@ export function encodeAccountLeaf(account: Account, storageRoot: string): string
   return bytesKeyOf(scratch, 0, length)
 }
 
-/** Writes an account's leaf, without the storage root, and gives its length. */
+/** Writes an account's leaf, without the storage root, and returns its length. */
 function writeAccountLeaf(out: Uint8Array, start: number, { nonce, balance, codeHash }: Account): number {
   if (nonce >> 64n !== 0n || balance >> 256n !== 0n) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
   // The list of an account has more than 55 and less than 256 bytes, so its header has two.
@@ -281,7 +288,7 @@ function writeAccountLeaf(out: Uint8Array, start: number, { nonce, balance, code
   return at - start
 }
 
-/** Writes an integer's RLP and gives the position after it. */
+/** Writes an integer's RLP and returns the position after it. */
 function writeInteger(out: Uint8Array, at: number, value: bigint): number {
   const end = writeBigInt(out, at + 1, value)
   const length = end - at - 1

@@ -28,8 +28,8 @@ export type NodeSink = (path: string, depth: number, rlp: Uint8Array) => void
 const NO_SINK: NodeSink = () => undefined
 
 /**
- * Root of the trie that has exactly these leaves, in ascending order of their keys. The sink gets each node once, children before
- * their parents.
+ * Returns the root of the trie that has exactly these leaves, in ascending order of their keys. The
+ * sink gets each node once, children before their parents.
  * @throws RangeError when the keys are not ascending
  */
 export function buildTrie(leaves: Iterable<TrieLeaf>, sink: NodeSink = NO_SINK): Hash {
@@ -45,8 +45,9 @@ interface OpenBranch {
 }
 
 /**
- * Builds a trie, or the part of one below a path of `depth` nibbles, from leaves in ascending order. It holds the branches on the path
- * of the newest leaf, to which later leaves may still belong; everything left of that path is encoded, hashed and forgotten.
+ * Builds a trie, or a part below a path of `depth` nibbles, from leaves in ascending order. It
+ * holds the branches on the newest leaf's path, since later leaves may belong to them; all nodes
+ * left of that path are encoded, hashed and dropped.
  */
 export class TrieBuilder {
   readonly #depth: number
@@ -57,7 +58,9 @@ export class TrieBuilder {
   #key: string | undefined
   #value = ''
 
-  /** @param depth all keys share so many nibbles, and the root of what is built is below them */
+  /**
+   * @param depth number of nibbles that all keys share; the root of the built part is below them
+   */
   constructor(depth: number, sink: NodeSink = NO_SINK) {
     this.#depth = depth
     this.#sink = sink
@@ -80,14 +83,18 @@ export class TrieBuilder {
     this.#value = value
   }
 
-  /** Reference of the node below the first `depth` nibbles (at depth 0 its hash), as a string; undefined without leaves. */
+  /**
+   * Returns the reference of the node below the first `depth` nibbles (at depth 0 its hash), as a
+   * string; undefined without leaves.
+   */
   finish(): string | undefined {
     return this.#key === undefined ? undefined : this.#close(this.#key, this.#depth - 1)
   }
 
   /**
-   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key leaves its path. Gives the reference
-   * of the uppermost of these nodes, which belongs into the branch at `fork`.
+   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key
+   * leaves its path. Returns the reference of the uppermost of these nodes, which belongs in the
+   * branch at `fork`.
    */
   #close(key: string, fork: number): string {
     const above = () => Math.max(fork, this.#open.at(-1)?.depth ?? fork)
@@ -114,7 +121,7 @@ export class TrieBuilder {
   }
 }
 
-/** The number of leading nibbles that two different keys have in common. */
+/** Returns the number of leading nibbles that two different keys have in common. */
 function sharedNibbles(a: string, b: string): number {
   let at = 0
   while (a.charCodeAt(at) === b.charCodeAt(at)) at++

@@ -48,7 +48,7 @@ export interface PackedOperations {
   readonly operations: Int32Array
 }
 
-/** What a trie is asked for when an update runs. */
+/** Context of a running update. */
 interface Run {
   readonly source: TrieSource
   readonly log: PackedOperations[]
@@ -67,7 +67,9 @@ export interface MissingNodes {
 
 /** Where the owner ends in the module's input. */
 const OWNER_ROOM = 32
-/** A module whose memory has grown beyond this and the limit is made anew: the memory never shrinks. */
+/**
+ * A module whose memory has grown beyond this plus the limit is replaced: the memory never shrinks.
+ */
 const LARGEST_MEMORY = 128 << 20
 /** Bytes of nodes beyond the limit that are read before the next block is adopted: by blocks that may not be decided. */
 const SPARE_BYTES = 96 << 20
@@ -79,8 +81,9 @@ let run: Run | undefined
 let newestId = 0
 
 /**
- * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all of them share: nodes are kept by trie, and
- * those that were not used for longest make room for others, whichever trie they are of.
+ * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all
+ * engines share. Nodes are cached by trie, and the least recently used ones of all tries make room
+ * for others.
  */
 export class TrieEngine {
   readonly #id = ++newestId
@@ -89,8 +92,9 @@ export class TrieEngine {
   readonly #mostBytes: number
 
   /**
-   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES more until then. `seed` hides where nodes
-   * are in the table from who chooses paths.
+   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES
+   * more until then. `seed` hides the nodes' places in the table from an attacker who chooses
+   * paths.
    */
   constructor(limit: number, seed: bigint) {
     this.#limit = Math.min(limit, MOST_BYTES)
@@ -109,8 +113,9 @@ export class TrieEngine {
   }
 
   /**
-   * Runs `work`, which may call {@link update}, and gives the names of the changed nodes as a `KeyList` has them.
-   * @param height for the history; undefined when none is kept
+   * Runs `work`, which may call {@link update}, and returns the names of the changed nodes as a
+   * `KeyList` has them.
+   * @param height for the history; undefined when no history is written
    */
   log(height: number | undefined, source: TrieSource, log: PackedOperations[], work: () => void): Uint8Array {
     const module = this.#module()
@@ -122,7 +127,7 @@ export class TrieEngine {
   }
 
   /**
-   * Applies updates to the trie of `owner`, and gives its new root.
+   * Applies updates to the trie of `owner`, and returns its new root.
    * @param isWiped the trie is taken for one without keys
    */
   update(owner: Uint8Array, list: UpdateList, isWiped: boolean, context: Run): Hash {
@@ -174,7 +179,7 @@ export class TrieEngine {
     }
   }
 
-  /** Keeps a node that was read. */
+  /** Caches a node that was read. */
   keep(key: Uint8Array, rlp: Uint8Array): void {
     const module = this.#module()
     const at = module.reserveInput(key.length + rlp.length)
@@ -184,7 +189,7 @@ export class TrieEngine {
     module.keepNode(key.length, rlp.length)
   }
 
-  /** Keeps the nodes that a log stores, and drops others for them. */
+  /** Caches the nodes that a log stores, and drops others to make room. */
   adopt(log: readonly PackedOperations[]): void {
     const module = this.#module()
     for (const { bytes, operations } of log) {
@@ -210,7 +215,10 @@ export class TrieEngine {
 
 let memoryBytes: Uint8Array = EMPTY_BYTES
 
-/** All of the module's memory. Not to be kept: it has no bytes any more once the memory grows. */
+/**
+ * Returns all of the module's memory. Callers must not retain it: it becomes empty when the memory
+ * grows.
+ */
 function memoryOf(module: Exports): Uint8Array {
   const { buffer } = module.memory
   if (memoryBytes.buffer !== buffer) memoryBytes = new Uint8Array(buffer)

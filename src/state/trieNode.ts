@@ -49,7 +49,10 @@ export function createBranch(): BranchNode {
   return { kind: 'branch', children: new Array(16).fill(undefined) }
 }
 
-/** RLP of a node whose children's references are known: a view on memory that the next call, and any hash, overwrites. */
+/**
+ * Returns the RLP of a node whose children's references are known: a view on memory that the next
+ * call, and any hash, overwrites.
+ */
 export function encodeNode(node: TrieNode): Uint8Array {
   const { bytes, length } = writeNode(node)
   return bytes.subarray(0, length)
@@ -62,21 +65,21 @@ export function writeNode(node: TrieNode): Filled {
   return written
 }
 
-/** Reference of the node that {@link writeNode} has just written. */
+/** Returns the reference of the node that {@link writeNode} has just written. */
 export function writtenReference(): string {
   const { bytes, length } = written
   if (length < 32) return bytesKeyOf(bytes, 0, length)
   return writtenHash()
 }
 
-/** Hash of the node that {@link writeNode} has just written, as a string. */
+/** Returns the hash of the node that {@link writeNode} has just written, as a string. */
 export function writtenHash(): string {
   const { bytes, length } = written
   return bytes === keccakInput ? keccakKeyOfInput(length) : bytesKey(keccak256(bytes.subarray(0, length)))
 }
 
 /**
- * The node of `rlp` at the first `depth` nibbles of `path` (32 bytes).
+ * Returns the node of `rlp` at the first `depth` nibbles of `path` (32 bytes).
  * @throws Error when it is not a trie node
  */
 export function decodeNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
@@ -106,7 +109,7 @@ export function decodeNode(rlp: Uint8Array, path: string, depth: number): TrieNo
   return flags < 2 ? createExtension(segment, second) : createLeaf(joinPath(path, depth, segment), depth, second)
 }
 
-/** Reference of a node with this RLP. */
+/** Returns the reference of a node with this RLP. */
 export function referenceOf(rlp: Uint8Array): string {
   return bytesKey(rlp.length < 32 ? rlp : keccak256(rlp))
 }
@@ -123,7 +126,7 @@ export function segmentOf(key: string, from: number, to: number): string {
   return bytesKey(nibbles)
 }
 
-/** A path of 32 bytes: the first `depth` nibbles of `path`, then `segment`, then zeros. */
+/** Returns a path of 32 bytes: the first `depth` nibbles of `path`, then `segment`, then zeros. */
 export function joinPath(path: string, depth: number, segment: string): string {
   const out = new Uint8Array(32)
   const end = depth + segment.length
@@ -141,7 +144,7 @@ const NO_ITEM = 0x80
 const written = { bytes: keccakInput, length: 0 }
 let longBytes = new Uint8Array(0)
 
-/** Memory for a node of `length` bytes, all of which the caller writes. */
+/** Returns memory for a node of `length` bytes; the caller writes all of them. */
 function room(length: number): Uint8Array {
   written.bytes = keccakInput
   if (length > keccakInput.length) {
@@ -229,8 +232,9 @@ export function storageTrie(address: Address): Uint8Array {
 export const NODE_KEY_BYTES = 2 + 21 + 32
 
 /**
- * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
- * owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are neighbours, and no key is a prefix of another.
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and
+ * returns its length: owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are
+ * neighbours, and no key is a prefix of another.
  */
 export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
   out[0] = Column.trieNode
@@ -243,7 +247,10 @@ export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Arra
   return at
 }
 
-/** The key that {@link writeNodeKey} writes, in an array of its own; `path` is 32 bytes as a string. */
+/**
+ * Returns the key that {@link writeNodeKey} writes, in an array of its own; `path` is 32 bytes as a
+ * string.
+ */
 export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uint8Array {
   const out = new Uint8Array(NODE_KEY_BYTES)
   return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
@@ -277,8 +284,8 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
 }
 
 /**
- * RLP of the branch of a record.
- * @param reference gives the reference of the child at a nibble
+ * Returns the RLP of a record's branch.
+ * @param reference returns the reference of the child at a nibble
  * @throws DatabaseError when the branch does not have its hash
  */
 export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: number) => string): Uint8Array {
@@ -287,11 +294,11 @@ export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: 
     if ((mask & (1 << nibble)) !== 0) branch.children[nibble] = reference(nibble)
   }
   const rlp = encodeNode(branch).slice()
-  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
+  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('an old trie node does not match its hash')
   return rlp
 }
 
-/** Key of a node's history record of block `height`, without the height. */
+/** Returns the key of a node's history record of block `height`, without the height. */
 export function trieHistoryPrefix(nodeKey: Uint8Array): Uint8Array {
   const key = new Uint8Array(nodeKey)
   key[0] = Column.trieHistory

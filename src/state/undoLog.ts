@@ -9,10 +9,10 @@ export class UndoLog {
   /** three items for each change: undo function, target, previous value */
   readonly #actions: unknown[] = []
   readonly #marks: number[] = []
-  /** so many checkpoints cannot be closed by `commit` or `revert`, see {@link enclose} */
+  /** number of checkpoints that `commit` and `revert` cannot close, see {@link enclose} */
   #enclosed = 0
 
-  /** Number of open checkpoints. */
+  /** Returns the number of open checkpoints. */
   get depth(): number {
     return this.#marks.length
   }
@@ -52,7 +52,7 @@ export class UndoLog {
 
   /**
    * Opens a checkpoint that only {@link keep} and {@link abandon} close.
-   * @returns what those take
+   * @returns the argument for these two
    */
   enclose(): number {
     const outer = this.#enclosed

@@ -17,11 +17,12 @@ import {
 } from './trieNode.ts'
 
 /**
- * Adds to a batch what takes the newest block's changes of the state back, by the history that the block wrote, which goes too. Codes
- * stay: they are found by their hash alone, and an earlier block may have written the same one.
+ * Adds to a batch the writes that revert the newest block's changes of the state, by the history
+ * that the block wrote, and the deletes of that history. Bytecode stays: it is found by its hash
+ * alone, and an earlier block may have written the same.
  * @param height of the newest block
  * @param root state root of the block before it
- * @throws DatabaseError when the history does not give the state with this root
+ * @throws DatabaseError when the history does not lead to the state with this root
  */
 export function undoState(
   reader: KeyReader,
@@ -47,13 +48,14 @@ export function undoState(
   const rootNode = former.get(bytesKey(rootKey)) ?? reader.get(rootKey) ?? EMPTY_BYTES
   const found = rootNode.length === 0 ? EMPTY_TRIE_ROOT : keccak256(rootNode)
   if (!equalBytes(found, root))
-    throw damagedIn(reader, `the history of block ${height} does not give the state before it`)
+    throw damagedIn(reader, `the history of block ${height} does not lead to the state before it`)
   writeStateHead(batch, height - 1, root)
 }
 
 /**
- * RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no bytes: there was none. Of a branch the history has only
- * the hash and which children it had, so it is built from these: children come before their parents.
+ * Returns the RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no
+ * bytes: there was no node. For a branch the history has only the hash and which children it had,
+ * so it is built from these: children come before parents.
  */
 function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: number): ReadonlyMap<string, Uint8Array> {
   const former = new Map<string, Uint8Array>()
@@ -65,7 +67,7 @@ function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: num
     const reference = (nibble: number): string => {
       const childKey = trieNodeKey(owner, joinPath(path, depth, String.fromCharCode(nibble)), depth + 1)
       const child = former.get(bytesKey(childKey)) ?? reader.get(childKey) ?? EMPTY_BYTES
-      if (child.length === 0) throw damagedIn(reader, 'a child of a former trie node is missing')
+      if (child.length === 0) throw damagedIn(reader, 'a child of an old trie node is missing')
       return referenceOf(child)
     }
     const rlp = record === undefined ? EMPTY_BYTES : 'rlp' in record ? record.rlp : rebuildBranch(record, reference)
@@ -74,7 +76,7 @@ function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: num
   return former
 }
 
-/** The parts of a node's key (see `writeNodeKey`); `path` is padded to 32 bytes. */
+/** Returns the parts of a node's key (see `writeNodeKey`); `path` is padded to 32 bytes. */
 function parseNodeKey(key: Uint8Array): { owner: Uint8Array; path: string; depth: number } {
   const ownerEnd = 1 + (key[1] === ACCOUNT_TRIE[0] ? ACCOUNT_TRIE.length : storageTrie(new Uint8Array(20)).length)
   const path = new Uint8Array(32)

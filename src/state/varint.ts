@@ -29,17 +29,17 @@ export class ByteWriter {
     this.#bytes[index]!++
   }
 
-  /** Empties the writer and keeps its memory. */
+  /** Empties the writer and reuses its memory. */
   clear(): void {
     this.#length = 0
   }
 
-  /** A view on the written bytes, valid until the next change. */
+  /** Returns a view on the written bytes, valid until the next change. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** A copy of the written bytes. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }
@@ -104,7 +104,10 @@ export function decodeAscending(reader: VarintReader, count: number): number[] {
   return values
 }
 
-/** Index of the first of the ascending `values` that is above `limit`; the length when there is none. */
+/**
+ * Returns the index of the first of the ascending `values` that is above `limit`; the length when
+ * all are at most `limit`.
+ */
 export function firstAbove(values: readonly number[], limit: number): number {
   let low = 0
   let high = values.length
@@ -116,7 +119,7 @@ export function firstAbove(values: readonly number[], limit: number): number {
   return low
 }
 
-/** Length of the common prefix of `a` and `b`. */
+/** Returns the length of the common prefix of `a` and `b`. */
 export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   let i = 0
@@ -144,13 +147,13 @@ export class KeyList {
     else for (let i = shared; i < length; i++) previous[i] = key[i]!
   }
 
-  /** The list so far; more keys may be added. */
+  /** Returns the list so far; more keys may be added. */
   finish(): Uint8Array {
     return this.#out.finish()
   }
 }
 
-/** Keys in the order in which a {@link KeyList} took them. */
+/** Returns the keys in the order in which a {@link KeyList} took them. */
 export function readKeyList(bytes: Uint8Array): Uint8Array[] {
   const reader = new VarintReader(bytes)
   const keys: Uint8Array[] = []
@@ -171,7 +174,7 @@ export function writeKey(out: ByteWriter, key: Uint8Array, previous: Uint8Array)
   out.append(key, shared)
 }
 
-/** Reads what {@link writeKey} wrote after the same key. */
+/** Reads a key that {@link writeKey} wrote after the same previous key. */
 export function readKey(reader: VarintReader, previous: Uint8Array): Uint8Array {
   const shared = reader.next()
   const rest = reader.next()

@@ -5,14 +5,15 @@ import { bytes, defineMessage, enumeration, int64, integer, type ValueOf } from 
 import type { NativeStore } from './world.ts'
 
 /*
- * Vesting accounts (x/auth/vesting of the Cosmos SDK): how many coins of an account are locked at a time. The journal lets no locked coin
- * leave, so their entries belong to this layer; the module `vesting` makes them, and staking tracks what of them is delegated.
+ * Vesting accounts (x/auth/vesting of the Cosmos SDK): how many coins of an account are locked at a
+ * time. The journal lets no locked coin leave, so their entries belong to this layer. The module
+ * `vesting` creates them, and staking tracks their delegated coins.
  *
- * vesting/ 0x00 → which pages the filter has, and the number of vesting accounts
- * vesting/ 0x03 | page → a page of the filter, which nearly all accounts without a schedule fail
- * vesting/ 0x01 | address → the schedule, which never changes
- * vesting/ 0x04 | address | number (2 bytes) → a chunk of the schedule's periods, which never changes
- * vesting/ 0x02 | address → what is delegated, while that is anything
+ * vesting/ 0x00 → which pages the filter has, and the number of vesting accounts vesting/ 0x03 |
+ * page → a page of the filter, which nearly all accounts without a schedule fail vesting/ 0x01 |
+ * address → the schedule, which never changes vesting/ 0x04 | address | number (2 bytes) → a chunk
+ * of the schedule's periods, which never changes vesting/ 0x02 | address → the delegated coins,
+ * while there are any
  */
 
 /** Kinds of vesting accounts, as schedules have them. */
@@ -29,8 +30,9 @@ const Schedule = defineMessage('coind.vesting.Schedule', {
 type StoredSchedule = ValueOf<typeof Schedule>
 
 /**
- * How coins become free: `originalVesting` acoin in all, from `startTime` (0 where the kind has none) to `endTime` (0 for a permanent lock),
- * in seconds since the epoch; a period's `amount` when its `length` in seconds is over.
+ * Schedule by which coins become free: `originalVesting` acoin in all, from `startTime` (0 for a
+ * kind without a start) to `endTime` (0 for a permanent lock), in seconds since the epoch; a
+ * period's `amount` when its `length` in seconds is over.
  */
 export interface VestingSchedule extends Omit<StoredSchedule, 'chunkTimes'> {
   readonly periods: readonly VestingPeriod[]
@@ -42,8 +44,9 @@ interface VestingPeriod {
 }
 
 /**
- * Periods in a chunk. A transfer reads a schedule's entry and one chunk, at most 3 KB, and a block's journal keeps what it has read: with
- * whole schedules of 1,500 periods, 100 million gas of transfers would keep 280 MB.
+ * Periods in a chunk. A transfer reads a schedule's entry and one chunk, at most 3 KB, and a
+ * block's journal retains all entries that it has read: with whole schedules of 1,500 periods, 100
+ * million gas of transfers would retain 280 MB.
  */
 const CHUNK_PERIODS = 64
 
@@ -52,8 +55,9 @@ const RELEASE_TIME_BYTES = 8
 const RELEASE_BYTES = RELEASE_TIME_BYTES + 32
 
 /**
- * Periods as entries have them: the time when each is over, in seconds since the epoch, and the acoin that are free from then on, big-endian.
- * A search finds the present one: whoever asks often, as each transfer does, reads a few of them, however many there are.
+ * Encodes periods as entries have them: the time when each is over, in seconds since the epoch, and
+ * the acoin that are free from then on, big-endian. A binary search finds the current one, so that
+ * a frequent caller, such as each transfer, reads only a few periods.
  */
 function packReleases(startTime: bigint, periods: readonly VestingPeriod[]): Uint8Array {
   let time = startTime
@@ -74,7 +78,10 @@ function chunksOf(releases: Uint8Array): readonly Uint8Array[] {
   )
 }
 
-/** The last of the chunks whose first period is over at `time`; -1: not even the first one's is. */
+/**
+ * Returns the last of the chunks whose first period is over at `time`; -1: not even the first one's
+ * is.
+ */
 function chunkAt(chunkTimes: Uint8Array, time: bigint): number {
   let over = 0
   for (let end = chunkTimes.length / RELEASE_TIME_BYTES; over < end; ) {
@@ -107,7 +114,7 @@ function freeWith(releases: Uint8Array, index: number): bigint {
   return bytesToBigInt(releases.subarray(at + RELEASE_TIME_BYTES, at + RELEASE_BYTES))
 }
 
-/** What is free at `time` of the periods that are over. */
+/** Returns the acoin that the periods ended by `time` have freed. */
 function freeAt(releases: Uint8Array, time: bigint): bigint {
   let over = 0
   for (let end = releases.length / RELEASE_BYTES; over < end; ) {
@@ -120,7 +127,10 @@ function freeAt(releases: Uint8Array, time: bigint): bigint {
 
 const Delegated = defineMessage('coind.vesting.Delegated', { vesting: integer(1), free: integer(2) })
 
-/** What an account has delegated, in acoin: coins that were vesting then, and others. Slashes do not lower it. */
+/**
+ * Coins that an account has delegated, in acoin: those that were vesting then, and others. Slashes
+ * do not lower the amounts.
+ */
 export type DelegatedCoins = ValueOf<typeof Delegated>
 
 const NOTHING_DELEGATED: DelegatedCoins = { vesting: 0n, free: 0n }
@@ -147,10 +157,12 @@ const COUNT_BYTES = 8
 const PAGE_AT = 11
 
 /*
- * The filter spares accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21 bits, four for an address, all in one
- * of 256 pages: a new account writes one page, and a block reads those pages that have any bits. It never misses a vesting account.
- * Of other accounts it lets pass 1 in 10,000 with 50,000 vesting accounts, and 6 % with 360,000. Whoever fills it with chosen addresses
- * pays for 500,000 new accounts, 30 billion gas; then each account of a block costs a look-up of a key that is not there.
+ * The filter saves accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21
+ * bits, four per address, all in one of 256 pages: a new account writes one page, and a block reads
+ * those pages that have any bits. It never misses a vesting account. Of the other accounts, 1 in
+ * 10,000 passes with 50,000 vesting accounts, and 6 % with 360,000. An attacker who fills it with
+ * chosen addresses pays for 500,000 new accounts, 30 billion gas; then each account of a block
+ * costs a look-up of an absent key.
  */
 const pageOf = (address: Address): number => address[PAGE_AT]!
 const pageKey = (page: number): Uint8Array => concatBytes(FILTER_PAGES, Uint8Array.of(page))
@@ -198,7 +210,7 @@ function addToFilter(native: Pick<NativeStore, 'get' | 'set'>, address: Address)
   native.set(VESTING_FILTER_KEY, index)
 }
 
-/** The entries of the filter of exactly these vesting accounts, in order of keys. */
+/** Returns the entries of the filter of exactly these vesting accounts, in order of keys. */
 export function vestingFilterOf(addresses: readonly Address[]): readonly (readonly [Uint8Array, Uint8Array])[] {
   const entries = new Map<string, readonly [Uint8Array, Uint8Array]>()
   const native = {
@@ -209,7 +221,7 @@ export function vestingFilterOf(addresses: readonly Address[]): readonly (readon
   return [...entries.keys()].sort().map((key) => entries.get(key)!)
 }
 
-/** The entries that the filter has, in order of keys. */
+/** Returns the entries that the filter has, in order of keys. */
 export function filterEntries(
   native: Pick<NativeStore, 'get' | 'range'>,
 ): readonly (readonly [Uint8Array, Uint8Array])[] {
@@ -231,7 +243,7 @@ export function getSchedule(native: Pick<NativeStore, 'get'>, address: Address):
   return value && scheduleIn(native, address, value)
 }
 
-/** The schedules of all vesting accounts, in order of their addresses. */
+/** Yields the schedules of all vesting accounts, in order of their addresses. */
 export function* allSchedules(
   native: Pick<NativeStore, 'get' | 'range'>,
 ): IterableIterator<readonly [address: Address, schedule: VestingSchedule]> {
@@ -258,7 +270,7 @@ function readChunk(native: Pick<NativeStore, 'get'>, address: Address, number: n
   return chunk
 }
 
-/** Makes an account a vesting one, for ever. */
+/** Makes an account a vesting account, permanently. */
 export function putSchedule(
   native: Pick<NativeStore, 'get' | 'set'>,
   address: Address,
@@ -277,7 +289,7 @@ export function getDelegated(native: Pick<NativeStore, 'get'>, address: Address)
   return value === undefined ? NOTHING_DELEGATED : Delegated.decode(value)
 }
 
-/** What accounts have delegated that have any of it, in order of their addresses. */
+/** Yields the delegated coins of each account that has any, in order of the addresses. */
 export function* allDelegated(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [address: Address, delegated: DelegatedCoins]> {
@@ -295,14 +307,14 @@ export function putDelegated(
 }
 
 /**
- * Coins that are not free yet at `time`, delegated or not, in acoin (GetVestingCoins in x/auth/vesting/types/vesting_account.go, with its
- * decimals of 18 places).
+ * Returns the coins that are not free yet at `time`, delegated or not, in acoin (GetVestingCoins in
+ * x/auth/vesting/types/vesting_account.go, with its decimals of 18 places).
  */
 export function vestingAt(schedule: VestingSchedule, time: bigint): bigint {
   return vestingOf(schedule, time, () => freeAt(packReleases(schedule.startTime, schedule.periods), time))
 }
 
-/** {@link vestingAt} of an account in the state; undefined: it is no vesting account. */
+/** Returns {@link vestingAt} of an account in the state; undefined: it is not a vesting account. */
 export function getVesting(native: Pick<NativeStore, 'get'>, address: Address, time: bigint): bigint | undefined {
   const value = native.get(concatBytes(SCHEDULES, address))
   return value && storedVestingAt(native, address, value, time)
@@ -317,7 +329,7 @@ function storedVestingAt(native: Pick<NativeStore, 'get'>, address: Address, val
   })
 }
 
-/** @param free what is free of the periods that are over */
+/** @param free returns the acoin that ended periods have freed */
 function vestingOf(
   { kind, originalVesting, startTime, endTime }: Omit<StoredSchedule, 'chunkTimes'>,
   time: bigint,
@@ -367,7 +379,7 @@ export class VestingLocks {
     return this.#schedule(address) !== undefined
   }
 
-  /** Acoin of the account that may not leave now; it may have less than that. */
+  /** Returns the acoin of the account that may not leave now; it may have less than that. */
   locked(address: Address): bigint {
     const entry = this.#schedule(address)
     if (entry === undefined) return 0n
@@ -380,7 +392,7 @@ export class VestingLocks {
     return vesting.amount === 0n ? 0n : lockedOf(vesting.amount, getDelegated(this.#native, address))
   }
 
-  /** The entry of its schedule. */
+  /** Returns the entry of its schedule. */
   #schedule(address: Address): Uint8Array | undefined {
     if (!this.areAny) return undefined
     const number = pageOf(address)

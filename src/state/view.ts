@@ -16,18 +16,21 @@ import { openStateRoots, type StateRoots } from './stateRoots.ts'
 /** Blocks and state as of one published head, so that everything that one RPC request reads is consistent. */
 export interface NodeView {
   readonly chain: ChainReader
-  /** lowest block whose state is kept */
+  /** lowest block whose state is retained */
   readonly oldestState: number
   /**
-   * @param onRead called before each read of the database, for which the caches had no answer; what it throws ends the read (a
-   * `StateReadError` with that cause)
+   * @param onRead called before each read of the database, for which the caches had no answer; if
+   * it throws, the read ends (a `StateReadError` with that cause)
    * @throws StateUnavailable below the pruning window
    */
   stateAt(height: number, onRead?: () => void): StateReader
-  /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
+  /**
+   * Yields the addresses of the head's accounts, ascending from `start` (included) on, or with
+   * `reverse` descending from it.
+   */
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /**
-   * @param pause awaited between slots; what it throws ends the proof
+   * @param pause awaited between slots; if it throws, the proof ends
    * @throws StateUnavailable below the pruning window
    */
   proofAt(
@@ -37,7 +40,8 @@ export interface NodeView {
     pause?: () => Promise<void>,
   ): Promise<AccountProof>
   /**
-   * State roots that further blocks on the state after block `height` would have. `onNode` gets the stored trie nodes that are read for them.
+   * Returns the state roots that further blocks on the state after block `height` would have.
+   * `onNode` gets the stored trie nodes that are read for them.
    * @throws StateUnavailable below the pruning window
    */
   stateRoots(height: number, onNode?: (rlp: Uint8Array) => void): StateRoots
@@ -46,7 +50,10 @@ export interface NodeView {
    * @throws StateUnavailable below the pruning window
    */
   rangeAt(height: number): StateRange
-  /** Adds what block `height` wrote, if its state is kept, to `touched`. @returns how many entries that were */
+  /**
+   * Adds the entries that block `height` wrote, if its state is retained, to `touched`.
+   * @returns how many entries it wrote
+   */
   addTouched(height: number, touched: TouchedState): number
 }
 
@@ -61,7 +68,7 @@ export function createViewCaches(hashSeed = 0n): ViewCaches {
 }
 
 /**
- * Blocks and state as of `snapshot`, which must stay open as long as the view is used.
+ * Opens blocks and state as of `snapshot`, which must stay open as long as the view is used.
  * @throws Error when the database holds no chain
  */
 export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView {
@@ -95,9 +102,10 @@ export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20, ha
 }
 
 /**
- * The state after block `height`, for any thread. `snapshot` is a database snapshot whose head record is `head` (see `readStateHead`);
- * it must stay open. `caches` may be shared by all readers of a thread.
- * @throws StateUnavailable below the window that is kept
+ * Opens the state after block `height`, for any thread. `snapshot` is a database snapshot whose
+ * head record is `head` (see `readStateHead`); it must stay open. `caches` may be shared by all
+ * readers of a thread.
+ * @throws StateUnavailable below the retained window
  */
 export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: StateHead, height: number): StateReader {
   checkHeight(head, height)
@@ -107,7 +115,7 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
         ? (key) => caches.head.get(snapshot, height, key)
         : (key) => {
             const value = valueAt(snapshot, key, height)
-            // It has not changed since: what the head lacks was absent then.
+            // It has not changed since: an entry that the head lacks was absent then.
             if (value === undefined) checkAbsent(key, storedTries(snapshot), snapshot)
             return value
           },

@@ -1,7 +1,8 @@
 /**
- * Prices of reads and writes of native entries, in gas. They do not depend on what memory or disk already hold, or on transactions that
- * a proposer left out of the block: every node counts the same. At some 15 ns per gas they cover a read from LevelDB, the trie and
- * directory updates of a write, and a decoded directory page for each range.
+ * Prices of reads and writes of native entries, in gas. They do not depend on the contents of
+ * memory or disk, or on transactions that a proposer left out of the block: every node counts the
+ * same. At some 15 ns per gas they cover a read from LevelDB, the trie and directory updates of a
+ * write, and a decoded directory page for each range.
  */
 export const WORK_GAS = {
   read: 600,
@@ -16,7 +17,10 @@ export const WORK_GAS = {
   step: 100,
 } as const
 
-/** Ends work half done: at a limit of gas ({@link WorkMeter.limited}), or at a deadline (what {@link WorkMeter.pollWith} throws). */
+/**
+ * Ends work half done: at a limit of gas ({@link WorkMeter.limited}), or at a deadline (the error
+ * of {@link WorkMeter.pollWith}).
+ */
 export class WorkStopped extends Error {
   override readonly name: string = 'WorkStopped'
 }
@@ -40,7 +44,7 @@ const POLL_GAS = 20_000
  * - A message or a method of a precompile runs with a limit, the gas that it has left, and pays the larger of its fixed price and the
  *   counted work. Work is counted before it is done.
  * - Begin and end of a block compare {@link done} with a budget between and inside their items.
- * - A view, a proposer and a validator stop by {@link pollWith} what takes too long.
+ * - A view, a proposer and a validator stop work that takes too long by {@link pollWith}.
  */
 export class WorkMeter {
   #done = 0

@@ -15,7 +15,10 @@ export interface WorldState {
   /** EIP-161: absent, or nonce 0, balance 0 and no code. */
   isEmpty(address: Address): boolean
   getBalance(address: Address): bigint
-  /** What of the balance may leave now: locked coins of a vesting account (src/state/vesting.ts) may not. */
+  /**
+   * Returns the part of the balance that may leave now: locked coins of a vesting account
+   * (src/state/vesting.ts) may not.
+   */
   getSpendable(address: Address): bigint
   /** Whether any account of the state vests. Where none does, all balances may be spent. */
   hasVesting(): boolean
@@ -39,7 +42,7 @@ export interface WorldState {
   hasStorage(address: Address): boolean
   /** Minimal big-endian bytes; none when unset. `slot` is 32 bytes. */
   getStorage(address: Address, slot: Uint8Array): Uint8Array
-  /** The value at the transaction's start (EIP-2200). */
+  /** Returns the value at the transaction's start (EIP-2200). */
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
   /** Writes value and original value of the slot of the account that `slot` names, in one look-up. Returns whether it is warm. */
   readSlot(address: Address, slot: SlotWords): boolean
@@ -55,8 +58,8 @@ export interface WorldState {
   /** Warms the address (EIP-2929) and returns whether it was warm before. */
   warmAddress(address: Address): boolean
   /**
-   * Warms the addresses with these keys (`bytesKey`) for the rest of the transaction, whatever is reverted, and only these, without a look at
-   * their accounts. The set must not change.
+   * Warms exactly the addresses with these keys (`bytesKey`) for the rest of the transaction,
+   * whatever is reverted, without reading their accounts. The set must not change.
    */
   warmAlways(keys: ReadonlySet<string>): void
   /** Like {@link isWarmSlot} it never reads the underlying state, so that code without the gas for a cold access causes no read. */
@@ -79,11 +82,14 @@ export interface WorldState {
   events(): readonly NativeEvent[]
   /** Records coins that code or a message moved. Native modules do not record their transfers here; they emit events. */
   recordTransfer(transfer: ValueTransfer): void
-  /** Recorded transfers of this transaction so far, in order. */
+  /** Returns the recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
-  /** Records coins that a self-destruct destroyed at once. What is destroyed at the transaction's end is not recorded here. */
+  /**
+   * Records coins that a self-destruct destroyed at once. Coins destroyed at the transaction's end
+   * are not recorded here.
+   */
   recordBurn(burn: Burn): void
-  /** Recorded burns of this transaction so far, in order. */
+  /** Returns the recorded burns of this transaction so far, in order. */
   burns(): readonly Burn[]
 
   /** Checkpoints are strictly nested: each is ended by one `commit` or one `revert`. */
@@ -97,15 +103,19 @@ export interface NativeStore {
   /** Counts all calls of the methods below, except `watch`. */
   readonly work: WorkMeter
   get(key: Uint8Array): Uint8Array | undefined
-  /** An object that always has the entry's present value: for one that is looked up very often. */
+  /**
+   * Returns an object that always has the entry's current value, for an entry that is looked up
+   * very often.
+   */
   watch(key: Uint8Array): { readonly value: Uint8Array | undefined }
   /** `value` is never empty */
   set(key: Uint8Array, value: Uint8Array): void
   delete(key: Uint8Array): void
   /**
-   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order); read
-   * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends, under no prefix: a walk
-   * that goes on after a write throws an error (a bug).
+   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start`
+   * down, in descending order); read lazily, so the first of millions costs only a few look-ups.
+   * Nothing may be written before the walk ends, under any prefix: a walk that continues after a
+   * write throws an error (a bug).
    * @param start a whole key, itself included; by default the first (or last) key with the prefix
    */
   range(

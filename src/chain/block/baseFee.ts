@@ -2,8 +2,9 @@ import type { FeeMarket } from '../genesis/chainConfig.ts'
 import { type Hardfork, includesFork } from '../genesis/hardfork.ts'
 
 /**
- * Base fee of the block after `parent`, in wei per gas: EIP-1559 with the chain's elasticity and change denominator, never below the
- * chain's minimum. After a block without a base fee it is the initial one.
+ * Returns the base fee of the block after `parent`, in wei per gas: EIP-1559 with the chain's
+ * elasticity and change denominator, never below the chain's minimum. After a block without a base
+ * fee it is the initial one.
  */
 export function nextBaseFee(
   {

@@ -13,7 +13,10 @@ export function isNativeEntry(raw: Uint8Array): boolean {
 /** First byte of a native transaction: the tag of TxRaw.body_bytes. No EVM envelope starts with it. */
 const NATIVE_TAG = 0x0a
 
-/** The hash that identifies a transaction: sha256 of a native one as in CometBFT, keccak-256 of an EVM one. */
+/**
+ * Returns the hash that identifies a transaction: sha256 of a native one as in CometBFT, keccak-256
+ * of an EVM one.
+ */
 export function entryHash(raw: Uint8Array): Hash {
   return isNativeEntry(raw) ? sha256(raw) : keccak256(raw)
 }
@@ -96,8 +99,8 @@ export interface Burn {
 }
 
 /**
- * All coins that an EVM transaction moved, except its fee: its own value, the transfers of code, and those of the native token's
- * contract, according to its logs. Empty when it failed.
+ * Returns all coins that an EVM transaction moved, except its fee: its own value, the transfers of
+ * code, and those of the native token's contract, according to its logs. Empty when it failed.
  */
 export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly ValueTransfer[] {
   if (receipt.status !== 1) return NOTHING
@@ -109,7 +112,10 @@ export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly
   return [...own, ...transfers, ...receipt.logs.flatMap(tokenTransfer)]
 }
 
-/** The transfer in a log of the native token: Transfer, or Deposit, which returns the value of the call. */
+/**
+ * Returns the transfer in a log of the native token: Transfer, or Deposit, which returns the value
+ * of the call.
+ */
 function tokenTransfer({ address, topics, data }: Log): readonly ValueTransfer[] {
   if (!equalBytes(address, NATIVE_TOKEN)) return NOTHING
   const amountAcoin = bytesToBigInt(data)

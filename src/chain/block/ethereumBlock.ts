@@ -50,14 +50,14 @@ export interface EthereumHeader {
   readonly requestsHash: Hash | undefined
 }
 
-/** The block hash: keccak256(rlp(header)). */
+/** Returns the block hash: keccak256(rlp(header)). */
 export function ethereumHeaderHash(header: EthereumHeader): Hash {
   return keccak256(encodeEthereumHeader(header))
 }
 
 /**
- * RLP of the Ethereum block: header, transactions (typed ones as byte strings), no uncles, no withdrawals.
- * Source: EIP-2718, EIP-4895.
+ * Returns the RLP of the Ethereum block: header, transactions (typed ones as byte strings), no
+ * uncles, no withdrawals. Source: EIP-2718, EIP-4895.
  */
 export function encodeEthereumBlock(header: EthereumHeader, transactions: readonly SignedTransaction[]): Uint8Array {
   const parts = [
@@ -71,14 +71,14 @@ export function encodeEthereumBlock(header: EthereumHeader, transactions: readon
   return encodeRLPList(parts)
 }
 
-/** The length of {@link encodeEthereumBlock} in bytes. */
+/** Returns the length of {@link encodeEthereumBlock} in bytes. */
 export function ethereumBlockSize(header: EthereumHeader, transactions: readonly SignedTransaction[]): number {
   return encodeEthereumBlock(header, transactions).length
 }
 
 const EMPTY_LIST = Uint8Array.of(0xc0)
 
-/** The header's RLP. It ends before the first undefined field of a later fork. */
+/** Returns the header's RLP. It ends before the first undefined field of a later fork. */
 export function encodeEthereumHeader(header: EthereumHeader): Uint8Array {
   const items: RLPInput[] = [
     header.parentHash,

@@ -2,8 +2,9 @@ import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../../primitives/hash.ts'
 import { headerLength, writeHeader } from '../../primitives/rlp.ts'
 
 /**
- * Root of the Merkle-Patricia trie that holds `values` under rlp(index): the transactions, receipts and withdrawals roots of a block.
- * No key is a prefix of another, so a branch never has a value.
+ * Returns the root of the Merkle-Patricia trie that holds `values` under rlp(index): the
+ * transactions, receipts and withdrawals roots of a block. No key is a prefix of another, so a
+ * branch never has a value.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
   if (values.length === 0) return EMPTY_TRIE_ROOT
@@ -31,7 +32,7 @@ function keyLength(index: number): number {
   return index < 0x100 ? 2 : index < 0x10000 ? 3 : 4
 }
 
-/** A 4-bit digit of rlp(index). */
+/** Returns a 4-bit digit of rlp(index). */
 function digitAt(index: number, at: number): number {
   const length = keyLength(index)
   const byteIndex = at >> 1
@@ -57,8 +58,8 @@ function levelMemory(level: number, length: number): Uint8Array {
 }
 
 /**
- * The node over the sorted leaves [from, to), whose keys agree in the first `depth` digits: a view on the memory of its level. Its
- * children use the memory of the next level.
+ * Returns the node over the sorted leaves [from, to), whose keys agree in the first `depth` digits:
+ * a view on the memory of its level. Its children use the memory of the next level.
  */
 function encodeNode(leaves: Leaves, from: number, to: number, depth: number, level: number): Uint8Array {
   const first = leaves.order[from]!
@@ -91,7 +92,7 @@ function encodeLeaf(index: number, value: Uint8Array, depth: number, level: numb
   return withHeader(out, at + value.length)
 }
 
-/** Puts the list's header before what was written from `ROOM` to `end`. */
+/** Puts the list's header before the bytes from `ROOM` to `end`. */
 function withHeader(out: Uint8Array, end: number): Uint8Array {
   const length = end - ROOM
   const start = ROOM - headerLength(length)
@@ -110,7 +111,10 @@ function writeReference(out: Uint8Array, at: number, node: Uint8Array): number {
   return at + 33
 }
 
-/** Number of leading digits that two keys share; of sorted leaves, all share what the first and last share. */
+/**
+ * Returns the number of leading digits that two keys share; all sorted leaves share those that the
+ * first and last share.
+ */
 function sharedDigits(a: number, b: number, from: number): number {
   const most = Math.min(keyLength(a), keyLength(b)) * 2
   let length = from
@@ -118,7 +122,7 @@ function sharedDigits(a: number, b: number, from: number): number {
   return length
 }
 
-/** The hex-prefix encoding of digits [from, to) of a key (yellow paper, appendix C). */
+/** Writes the hex-prefix encoding of digits [from, to) of a key (yellow paper, appendix C). */
 function writePath(out: Uint8Array, at: number, index: number, from: number, to: number, isLeaf: boolean): number {
   const odd = (to - from) % 2
   const bytes = 1 + ((to - from) >> 1)

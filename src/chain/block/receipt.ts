@@ -12,7 +12,7 @@ export interface Receipt {
   readonly cumulativeGasUsed: bigint
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
-  /** what {@link encodeLogs} makes of the logs, where that is known */
+  /** the result of {@link encodeLogs}, where it is known */
   readonly encodedLogs?: Uint8Array
   /** 256 bytes */
   readonly logsBloom: Uint8Array
@@ -22,7 +22,7 @@ export interface Receipt {
   readonly blobGasPrice: bigint | undefined
 }
 
-/** A log that a contract emitted. Logs may share arrays: nobody writes to them. */
+/** A log that a contract emitted. Logs may share arrays, which are never written to. */
 export interface Log {
   readonly address: Address
   /** 0 to 4 topics of 32 bytes */
@@ -30,7 +30,7 @@ export interface Log {
   readonly data: Uint8Array
 }
 
-/** The consensus encoding, which the receipts root covers (EIP-658, EIP-2718). */
+/** Returns the consensus encoding, which the receipts root covers (EIP-658, EIP-2718). */
 export function encodeReceipt(
   receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs' | 'encodedLogs'>,
 ): Uint8Array {
@@ -44,7 +44,7 @@ export function encodeReceipt(
   at = writeItem(out, at, status)
   at = writeItem(out, at, cumulativeGasUsed)
   at = writeItem(out, at, logsBloom)
-  // Most transactions have none, and a call of `set` costs more than the byte.
+  // Most transactions have no logs, and a call of `set` costs more than the byte.
   if (encodedLogs.length === 1) out[at] = EMPTY_LIST
   else out.set(encodedLogs, at)
   return out
@@ -53,7 +53,7 @@ export function encodeReceipt(
 const EMPTY_LIST = 0xc0
 const NO_LOGS = Uint8Array.of(EMPTY_LIST)
 
-/** RLP of the list of logs. */
+/** Returns the RLP of the list of logs. */
 export function encodeLogs(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return NO_LOGS
   let length = 0
@@ -83,7 +83,10 @@ const BLOOM_BYTES = 256
 /** The filter of no logs, which most transactions have; it must not be changed. */
 const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 
-/** The bloom filter over the addresses and topics of `logs`. The array may be shared, so callers must not write to it. */
+/**
+ * Returns the bloom filter over the addresses and topics of `logs`. The array may be shared, so
+ * callers must not write to it.
+ */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
@@ -92,8 +95,9 @@ export function logsBloom(logs: readonly Log[]): Uint8Array {
 }
 
 /**
- * The address of each log, at position 0, and its topics, at positions 1 to 4. What the log before has at the same position is left out:
- * most logs follow another one of the same contract and event.
+ * Visits the address of each log, at position 0, and its topics, at positions 1 to 4. An item that
+ * the log before has at the same position is left out: most logs follow another one of the same
+ * contract and event.
  */
 export function forEachLogItem(logs: readonly Log[], visit: (position: number, bytes: Uint8Array) => void): void {
   let before: Log | undefined
@@ -113,7 +117,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a === b || (a[a.length - 1] === b[b.length - 1] && equalBytes(a, b))
 }
 
-/** The union of bloom filters: a block's from its receipts'. */
+/** Returns the union of bloom filters: a block's from its receipts'. */
 export function mergeBlooms(blooms: readonly Uint8Array[]): Uint8Array {
   const merged = new Uint8Array(BLOOM_BYTES)
   for (const bloom of blooms) {
@@ -128,7 +132,10 @@ export function isEmptyBloom(bloom: Uint8Array): boolean {
   return bloom.every((byte) => byte === 0)
 }
 
-/** The three bits that each address or topic sets in a bloom filter, one after another; made once to look into many filters. */
+/**
+ * Returns the three bits that each address or topic sets in a bloom filter, one after another; made
+ * once to look into many filters.
+ */
 export function bloomBits(items: readonly Uint8Array[]): Uint16Array {
   const bits = new Uint16Array(items.length * 3)
   items.forEach((item, index) => {
@@ -150,7 +157,7 @@ function hasBit(bloom: Uint8Array, bit: number): boolean {
   return (bloom[BLOOM_BYTES - 1 - (bit >> 3)]! & (1 << (bit & 7))) !== 0
 }
 
-/** The bit that the two bytes at `offset` of a digest stand for. */
+/** Returns the bit that the two bytes at `offset` of a digest stand for. */
 function bitAt(digest: Uint8Array, offset: number): number {
   return ((digest[offset]! << 8) | digest[offset + 1]!) & 0x7ff
 }

@@ -90,14 +90,14 @@ export function decodeTransaction(raw: Uint8Array, hash?: Hash): Transaction {
   return decodeTyped(raw, first as 1 | 2 | 3 | 4, hash)
 }
 
-/** The envelope (legacy: the RLP list) of a transaction with its signature. */
+/** Returns the envelope (legacy: the RLP list) of a transaction with its signature. */
 export function encodeTransaction(transaction: UnsignedTransaction, signature: TransactionSignature): Uint8Array {
   return encodeEnvelope(transaction.type, [...unsignedItems(transaction), signature.v, signature.r, signature.s])
 }
 
 /**
- * The bytes that are hashed for signing: as in EIP-155 for a legacy transaction with a chain ID, otherwise the envelope without
- * signature.
+ * Returns the bytes that are hashed for signing: as in EIP-155 for a legacy transaction with a
+ * chain ID, otherwise the envelope without signature.
  */
 export function encodeForSigning(transaction: UnsignedTransaction): Uint8Array {
   const items = unsignedItems(transaction)
@@ -105,7 +105,10 @@ export function encodeForSigning(transaction: UnsignedTransaction): Uint8Array {
   return encodeEnvelope(transaction.type, items)
 }
 
-/** A transaction of `type` whose other fields are 0 or empty unless given; `gasPrice` fills both fee fields. */
+/**
+ * Returns a transaction of `type` whose other fields are 0 or empty unless given; `gasPrice` fills
+ * both fee fields.
+ */
 export function buildTransaction(
   fields: Partial<UnsignedTransaction> & Pick<UnsignedTransaction, 'type'> & { readonly gasPrice?: bigint },
 ): UnsignedTransaction {
@@ -127,7 +130,9 @@ export function buildTransaction(
   }
 }
 
-/** The EIP-2718 envelope: the type, unless it is 0 (legacy), and the RLP list of the fields. */
+/**
+ * Returns the EIP-2718 envelope: the type, unless it is 0 (legacy), and the RLP list of the fields.
+ */
 function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
   const list = encodeRLP(items)
   if (type === 0) return list

@@ -11,7 +11,7 @@ import {
 } from '../../primitives/secp256k1.ts'
 import { INVALID_SIGNATURE, type Transaction } from './transaction.ts'
 
-/** The sender, or why there is none, in geth's text. */
+/** The sender, or the reason why it cannot be recovered, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
 /** geth's text for a transaction without a chain ID where those are not taken (internal/ethapi). */
@@ -24,7 +24,7 @@ interface SenderRules {
   readonly allowUnprotected: boolean
 }
 
-/** The hash that the transaction's signature covers. */
+/** Returns the hash that the transaction's signature covers. */
 export function signingHash(transaction: Transaction): Hash {
   const { raw, type } = transaction
   const { start } = itemAt(raw, type === 0 ? 0 : 1)
@@ -65,7 +65,10 @@ function writeEnvelope(out: Uint8Array, type: number, length: number, fields: Ui
 
 let lastSuffix: { readonly chainId: bigint; readonly bytes: Uint8Array } | undefined
 
-/** RLP of (chainId, 0, 0), EIP-155; cached, because nearly all transactions have the same chain ID. */
+/**
+ * Returns the RLP of (chainId, 0, 0), EIP-155; cached, because nearly all transactions have the
+ * same chain ID.
+ */
 function protectionSuffix(chainId: bigint): Uint8Array {
   if (lastSuffix?.chainId !== chainId) lastSuffix = { chainId, bytes: encodeRLP([chainId, 0n, 0n]).subarray(1) }
   return lastSuffix.bytes
@@ -74,7 +77,7 @@ function protectionSuffix(chainId: bigint): Uint8Array {
 /** Number of fields before the signature, by transaction type. */
 const UNSIGNED_ITEMS = [6, 8, 9, 11, 10] as const
 
-/** Offset after `count` items from `start` on. */
+/** Returns the offset after `count` items from `start` on. */
 function itemsEnd(raw: Uint8Array, start: number, count: number): number {
   let at = start
   for (let i = 0; i < count; i++) at = itemAt(raw, at).end

@@ -56,8 +56,9 @@ export interface ConsensusHeader {
 }
 
 /**
- * The block hash of consensus: Merkle root over the encoded fields in order (CometBFT types/block.go, Header.Hash).
- * Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value, of which an empty one has no bytes.
+ * Returns the block hash of consensus: the Merkle root over the encoded fields in order (CometBFT
+ * types/block.go, Header.Hash). Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value;
+ * an empty one has no bytes.
  */
 export function headerHash(header: ConsensusHeader): Hash {
   const bytesValue = (value: Uint8Array) => new ProtobufWriter().bytes(1, value).finish()
@@ -137,8 +138,9 @@ const MAX_COMMIT_OVERHEAD_BYTES = 94
 const MAX_COMMIT_SIG_BYTES = 109 + 2
 
 /**
- * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, together with a full commit of `validators`
- * signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
+ * Returns the most bytes that a block's transactions may take, each counted by
+ * {@link encodedTxSize}, together with a full commit of `validators` signatures and `evidenceBytes`
+ * of evidence (CometBFT types/block.go, MaxDataBytes).
  */
 export function maxDataBytes(
   { maxBytes }: Pick<BlockParams, 'maxBytes'>,
@@ -152,21 +154,25 @@ export function maxDataBytes(
 /** Most transactions of a block that this node builds. The decoder's bound on fields leaves as many for the rest of a block. */
 export const MAX_BLOCK_TRANSACTIONS = 32_768
 
-/** Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
+/** Returns the Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
 export function encodeBlock(block: ConsensusBlock): Uint8Array {
   return encodeMessage(BLOCK_CODEC, block)
 }
 
 /**
- * The block in `bytes`, whose transactions are views on them. Only the encoding is checked; the caller checks hashes, signatures and
- * the chain's rules.
+ * Returns the block in `bytes`, whose transactions are views on them. Only the encoding is checked;
+ * the caller checks hashes, signatures and the chain's rules.
  * @throws ConsensusDecodingError
  */
 export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeMessage(BLOCK_CODEC, bytes)
 }
 
-/** The header in the bytes of a block that was checked before, for less work than the whole block. @throws ConsensusDecodingError */
+/**
+ * Returns the header in the bytes of a block that was checked before, for less work than the whole
+ * block.
+ * @throws ConsensusDecodingError
+ */
 export function decodeBlockHeader(bytes: Uint8Array): ConsensusHeader {
   return decodeCheckedMessage(BLOCK_HEADER_CODEC, bytes)
 }
@@ -176,7 +182,9 @@ export function decodeCheckedBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeCheckedMessage(BLOCK_CODEC, bytes)
 }
 
-/** The last commit in a block's bytes, as `encodeCommit` gives it; a view on them. */
+/**
+ * Returns the last commit in a block's bytes, as `encodeCommit` returns it; a view on these bytes.
+ */
 export function encodedLastCommit(block: Uint8Array): Uint8Array {
   return new ProtobufFields(block).bytes(LAST_COMMIT)
 }
@@ -215,7 +223,7 @@ function writeEvidenceList(writer: ProtobufWriter, evidence: readonly Evidence[]
   writer.repeatedMessage(1, EVIDENCE_CODEC.write, evidence)
 }
 
-/** Protobuf bytes of tendermint.types.Header. */
+/** Returns the Protobuf bytes of tendermint.types.Header. */
 export function encodeHeader(header: ConsensusHeader): Uint8Array {
   return encodeMessage(HEADER_CODEC, header)
 }
@@ -271,7 +279,7 @@ export const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
 
 type Version = ConsensusHeader['version']
 
-/** tendermint.version.Consensus */
+/** Writes tendermint.version.Consensus. */
 function writeVersion(writer: ProtobufWriter, version: Version): void {
   writer.varint(1, version.block).varint(2, version.app)
 }

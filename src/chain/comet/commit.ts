@@ -38,7 +38,7 @@ interface CommitTarget {
   readonly chainId: string
   readonly height: number
   readonly blockId: BlockId
-  /** of that height */
+  /** validators of the height */
   readonly validators: ValidatorSet
 }
 
@@ -109,7 +109,8 @@ function invalid(reason: string): CommitVerdict {
 /**
  * Whether validators of `trusted` with more than a third of its power signed this commit for its block, whatever the validator set of
  * the commit is: then an honest one of them signed it (CometBFT VerifyCommitLightTrusting with the trust level 1/3).
- * @returns `isTooLittle` when what is wrong is only the power: other validators may have decided the block
+ * @returns `isTooLittle` when only the power is insufficient: other validators may have decided the
+ * block
  */
 export function verifyCommitLightTrusting(
   chainId: string,
@@ -148,12 +149,12 @@ export function verifyCommitLightTrusting(
   return { valid: true }
 }
 
-/** The bytes that `commit.signatures[index]` signs; it must not be an absent one. */
+/** Returns the bytes that `commit.signatures[index]` signs; it must not be an absent one. */
 export function commitSignBytes(chainId: string, commit: Commit, index: number): Uint8Array {
   return voteSignBytes(chainId, commitVote(commit, index)!)
 }
 
-/** The precommit of the validator at `index`; undefined when it is absent. */
+/** Returns the precommit of the validator at `index`; undefined when it is absent. */
 export function commitVote({ height, round, blockId, signatures }: Commit, index: number): Vote | undefined {
   const { flag, validatorAddress, timestampMs, signature } = signatures[index]!
   if (flag === BLOCK_ID_FLAGS.absent) return undefined
@@ -184,13 +185,13 @@ export function contradictions(a: Commit, b: Commit): readonly (readonly [Vote, 
   return pairs
 }
 
-/** The form in which a commit holds a precommit, for the decided block or nil. */
+/** Returns the form in which a commit holds a precommit, for the decided block or nil. */
 export function commitSigOf({ blockId, validatorAddress, timestampMs, signature }: Vote): CommitSig {
   const flag = isNilBlockId(blockId) ? BLOCK_ID_FLAGS.nil : BLOCK_ID_FLAGS.commit
   return { flag, validatorAddress, timestampMs, signature }
 }
 
-/** Protobuf bytes of tendermint.types.Commit. */
+/** Returns the Protobuf bytes of tendermint.types.Commit. */
 export function encodeCommit(commit: Commit): Uint8Array {
   return encodeMessage(COMMIT_CODEC, commit)
 }

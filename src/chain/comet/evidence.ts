@@ -7,7 +7,7 @@ import { type BlockId, type Evidence, equalBlockId, type ValidatorSet, type Vote
 import { VOTE_CODEC, voteSignBytes } from './vote.ts'
 import { decodeMessage, encodedTxSize, encodeMessage, fail, type MessageCodec, readTime, writeTime } from './wire.ts'
 
-/** What evidence is checked against. */
+/** Facts of the chain that evidence is checked against. */
 interface EvidenceContext {
   readonly chainId: string
   /** of the votes' height */
@@ -17,8 +17,8 @@ interface EvidenceContext {
 }
 
 /**
- * Evidence of two votes that differ only in their block (and time). Their order is fixed, so that the same two votes always give the
- * same evidence.
+ * Creates evidence from two votes that differ only in their block (and time). Their order is fixed,
+ * so that the same two votes always make the same evidence.
  * @throws Error when the votes' validator is not in the set
  */
 export function createDuplicateVoteEvidence(
@@ -40,8 +40,9 @@ export function createDuplicateVoteEvidence(
 }
 
 /**
- * Why the votes are no evidence of a fault of a validator of their height; undefined when they are (CometBFT evidence/verify.go,
- * VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Neither its time nor its age is checked here: these need the block.
+ * Returns why the votes do not prove a fault of a validator of their height; undefined when they do
+ * (CometBFT evidence/verify.go, VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Neither
+ * the time nor the age of the evidence is checked here: these checks need the block.
  */
 export function checkDuplicateVote(
   { voteA, voteB, totalVotingPower, validatorPower }: Evidence,
@@ -57,7 +58,7 @@ export function checkDuplicateVote(
   const index = validators.validators.findIndex(({ address }) => equalBytes(address, voteA.validatorAddress))
   const validator = validators.validators[index]
   if (validator === undefined) {
-    return `${bytesToHex(voteA.validatorAddress)} was no validator at height ${voteA.height}`
+    return `${bytesToHex(voteA.validatorAddress)} was not a validator at height ${voteA.height}`
   }
   // No signature covers the index: with another index, the same votes would be another piece of evidence.
   if (voteA.validatorIndex !== index || voteB.validatorIndex !== index) return 'the votes name a wrong index'
@@ -76,13 +77,16 @@ export function blockIdKey({ hash, partSetHeader }: BlockId): Uint8Array {
   return concatBytes(hash, parts)
 }
 
-/** Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers them. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers
+ * them.
+ */
 export function encodeEvidence(evidence: Evidence): Uint8Array {
   return encodeMessage(DUPLICATE_VOTE_CODEC, evidence)
 }
 
 /**
- * Reads what {@link encodeEvidence} wrote.
+ * Reads evidence that {@link encodeEvidence} wrote.
  * @throws ConsensusDecodingError
  */
 export function decodeEvidence(bytes: Uint8Array): Evidence {
@@ -103,8 +107,9 @@ export function evidenceSize(evidence: readonly Evidence[]): number {
 }
 
 /**
- * tendermint.types.Evidence, a oneof whose field 1 is two votes. Blocks have no evidence of light-client attacks (field 2): full nodes
- * verify every block, and what it proves are two votes (rpc/comet/attackEvidence.ts).
+ * tendermint.types.Evidence, a oneof whose field 1 is two votes. Blocks have no evidence of
+ * light-client attacks (field 2): full nodes verify every block, and such evidence only proves two
+ * votes (rpc/comet/attackEvidence.ts).
  */
 export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
   name: 'evidence',

@@ -7,12 +7,15 @@ import type { Commit, Validator, ValidatorSet } from './types.ts'
 import { createValidatorSet, validatorSetHash, writePublicKey } from './validatorSet.ts'
 import { decodeMessage, encodeMessage, fail, type MessageCodec, toSized } from './wire.ts'
 
-/** What a light client knows of a block: enough to check that its validators decided it. */
+/** The parts of a block that a light client needs to check that its validators decided it. */
 export interface LightBlock {
   readonly header: ConsensusHeader
   /** for this header */
   readonly commit: Commit
-  /** of the header's height. Without proposer and priorities: they are in no hash, so nobody could check them. */
+  /**
+   * validators of the header's height, without proposer and priorities: no hash covers these, so
+   * they could not be checked
+   */
   readonly validators: ValidatorSet
 }
 
@@ -22,14 +25,18 @@ export const MAX_LIGHT_BLOCK_VALIDATORS = 10_000
 /** More than the longest encoding has: about 700 bytes, and 180 for each validator. */
 const MAX_LIGHT_BLOCK_BYTES = 2 << 20
 
-/** Protobuf bytes of tendermint.types.LightBlock, without proposer, priorities and total power. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.LightBlock, without proposer, priorities and total
+ * power.
+ */
 export function encodeLightBlock(block: LightBlock): Uint8Array {
   return encodeMessage(LIGHT_BLOCK_CODEC, block)
 }
 
 /**
- * Reads what {@link encodeLightBlock} wrote, and nothing else: other fields of CometBFT's messages are refused, since a light block that
- * went through several hands must have one encoding. Whether its parts belong together says {@link checkLightBlock}.
+ * Reads a light block that {@link encodeLightBlock} wrote. Other fields of CometBFT's messages are
+ * refused, since a light block that is passed from node to node must have one encoding.
+ * {@link checkLightBlock} checks whether its parts belong together.
  * @throws ConsensusDecodingError
  */
 export function decodeLightBlock(bytes: Uint8Array): LightBlock {
@@ -38,8 +45,8 @@ export function decodeLightBlock(bytes: Uint8Array): LightBlock {
 }
 
 /**
- * Why header, commit and validators do not belong together, or are of another chain; undefined when they do. No signature is checked
- * (CometBFT types/light.go, ValidateBasic).
+ * Returns why header, commit and validators do not belong together, or are of another chain;
+ * undefined when they do. No signature is checked (CometBFT types/light.go, ValidateBasic).
  */
 export function checkLightBlock({ header, commit, validators }: LightBlock, chainId: string): string | undefined {
   if (header.chainId !== chainId) return `the header is of the chain ${JSON.stringify(header.chainId)}, not ${chainId}`
@@ -52,9 +59,10 @@ export function checkLightBlock({ header, commit, validators }: LightBlock, chai
 }
 
 /**
- * Why a light block does not prove that its own validators decided it; undefined when it does: its parts belong together
- * ({@link checkLightBlock}), more than two thirds of the power signed it, and every other signature is valid too. Whether these are the
- * chain's validators is another question, which a light client answers.
+ * Returns why a light block does not prove that its own validators decided it; undefined when it
+ * does: its parts belong together ({@link checkLightBlock}), more than two thirds of the power
+ * signed it, and every other signature is valid too. Whether these are the chain's validators is
+ * another question, which a light client answers.
  */
 export function verifyLightBlock(
   block: LightBlock,
@@ -80,7 +88,7 @@ const LIGHT_BLOCK_CODEC: MessageCodec<LightBlock> = {
 
 type SignedHeader = Pick<LightBlock, 'header' | 'commit'>
 
-/** tendermint.types.SignedHeader */
+/** Writes tendermint.types.SignedHeader. */
 function writeSignedHeader(writer: ProtobufWriter, { header, commit }: SignedHeader): void {
   writer.message(1, HEADER_CODEC.write, header).message(2, COMMIT_CODEC.write, commit)
 }
@@ -89,7 +97,10 @@ function readSignedHeader(fields: ProtobufFields): SignedHeader {
   return { header: fields.message(1, HEADER_CODEC.read), commit: fields.message(2, COMMIT_CODEC.read) }
 }
 
-/** Protobuf bytes of tendermint.types.ValidatorSet, without proposer, priorities and total power. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.ValidatorSet, without proposer, priorities and
+ * total power.
+ */
 export function encodeValidatorSet(set: ValidatorSet): Uint8Array {
   return encodeMessage(VALIDATOR_SET_CODEC, set)
 }
@@ -123,7 +134,7 @@ function readValidatorSet(fields: ProtobufFields): ValidatorSet {
   }
 }
 
-/** tendermint.types.Validator */
+/** Writes tendermint.types.Validator. */
 function writeValidator(writer: ProtobufWriter, { address, publicKey, power }: Validator): void {
   writer.bytes(1, address).message(2, writePublicKey, publicKey).varint(3, power)
 }

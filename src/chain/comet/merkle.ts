@@ -36,14 +36,17 @@ function hashLeaf(leaf: Uint8Array): Hash {
   return sha256(leafInput.subarray(0, 1 + leaf.length))
 }
 
-/** Hash of the inner node over two 32-byte hashes. */
+/** Returns the hash of the inner node over two 32-byte hashes. */
 function hashInner(left: Uint8Array, right: Uint8Array): Hash {
   innerInput.set(left, 1)
   innerInput.set(right, 33)
   return sha256(innerInput)
 }
 
-/** Largest power of two that is smaller than `n` (n ≥ 2): the number of leaves in the left subtree. */
+/**
+ * Returns the largest power of two that is smaller than `n` (n ≥ 2): the number of leaves in the
+ * left subtree.
+ */
 function splitPoint(n: number): number {
   return 2 ** (31 - Math.clz32(n - 1))
 }
@@ -70,7 +73,7 @@ function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: 
   return lasts[level].hash
 }
 
-/** The same leaf array gives the same hash array. */
+/** Hashes the leaves, with a cache: the same leaf array yields the same hash array. */
 function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   const hashes: Uint8Array[] = []
   for (let i = 0; i < leaves.length; i++) {
@@ -79,13 +82,16 @@ function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   return hashes
 }
 
-/** RFC 6962 root of `leaves`; sha256 of no bytes when there are none (CometBFT crypto/merkle). */
+/**
+ * Returns the RFC 6962 root of `leaves`; sha256 of no bytes without leaves (CometBFT
+ * crypto/merkle).
+ */
 export function merkleRoot(leaves: readonly Uint8Array[]): Hash {
   if (leaves.length === 0) return sha256(EMPTY_BYTES)
   return rootOf(hashLeaves(leaves), 0, leaves.length, [])
 }
 
-/** The root with a proof for each leaf. */
+/** Returns the root with a proof for each leaf. */
 export function merkleProofs(leaves: readonly Uint8Array[]): { root: Hash; proofs: MerkleProof[] } {
   if (leaves.length === 0) return { root: sha256(EMPTY_BYTES), proofs: [] }
   const hashes = leaves.map(hashLeaf)
@@ -95,7 +101,9 @@ export function merkleProofs(leaves: readonly Uint8Array[]): { root: Hash; proof
   return { root, proofs }
 }
 
-/** Root of hashes[from, to); each leaf below gets its sibling at this level appended. */
+/**
+ * Returns the root of hashes[from, to); each leaf below gets its sibling at this level appended.
+ */
 function collect(hashes: readonly Uint8Array[], from: number, to: number, aunts: Uint8Array[][]): Uint8Array {
   if (to - from === 1) return hashes[from]!
   const middle = from + splitPoint(to - from)
@@ -116,7 +124,10 @@ export function verifyMerkleProof(root: Uint8Array, leaf: Uint8Array, proof: Mer
   return computed !== undefined && equalBytes(computed, root)
 }
 
-/** Root from a leaf and the first `count` aunts; undefined when their number does not fit the tree. */
+/**
+ * Returns the root from a leaf and the first `count` aunts; undefined when their number does not
+ * fit the tree.
+ */
 function climb(
   leafHash: Uint8Array,
   index: number,

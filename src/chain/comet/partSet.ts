@@ -30,7 +30,7 @@ export function createPartSet(bytes: Uint8Array): PartSet {
   }
 }
 
-/** Number of parts that a block of at most `maxBytes` can have. */
+/** Returns the number of parts that a block of at most `maxBytes` can have. */
 export function maxParts(maxBytes: number): number {
   return Math.ceil(maxBytes / PART_SIZE)
 }
@@ -78,7 +78,7 @@ export class PartCollector {
     return 'added'
   }
 
-  /** The encoded block; undefined while parts are missing. */
+  /** Returns the encoded block; undefined while parts are missing. */
   bytes(): Uint8Array | undefined {
     if (!this.complete) return undefined
     return concatBytes(...(this.#pieces as Uint8Array[]))
@@ -96,7 +96,7 @@ const PART_CODEC: MessageCodec<Part> = {
   },
 }
 
-/** tendermint.crypto.Proof */
+/** Writes tendermint.crypto.Proof. */
 function writeProof(writer: ProtobufWriter, proof: MerkleProof): void {
   writer.varint(1, proof.total).varint(2, proof.index).bytes(3, proof.leafHash).repeatedBytes(4, proof.aunts)
 }
@@ -110,7 +110,7 @@ function readProof(fields: ProtobufFields): MerkleProof {
   }
 }
 
-/** Protobuf bytes of tendermint.types.Part. */
+/** Returns the Protobuf bytes of tendermint.types.Part. */
 export function encodePart(part: Part): Uint8Array {
   return encodeMessage(PART_CODEC, part)
 }

@@ -7,7 +7,7 @@ export interface PartSetHeader {
   readonly hash: Uint8Array
 }
 
-/** What votes refer to: a block's header hash with the root of its parts. */
+/** The ID of a block in votes: its header hash with the root of its parts. */
 export interface BlockId {
   /** header hash, 32 bytes; empty in a nil block ID */
   readonly hash: Uint8Array
@@ -40,7 +40,7 @@ export const SIGNED_MESSAGE_TYPES = { prevote: 1, precommit: 2, proposal: 32 } a
 
 export type VoteType = typeof SIGNED_MESSAGE_TYPES.prevote | typeof SIGNED_MESSAGE_TYPES.precommit
 
-/** A vote before it is signed: what the sign bytes cover, and the voting validator. */
+/** A vote before it is signed: the fields that the sign bytes cover, and the voting validator. */
 export interface UnsignedVote {
   readonly type: VoteType
   readonly height: number
@@ -62,7 +62,7 @@ export interface Vote extends UnsignedVote {
 export interface UnsignedProposal {
   readonly height: number
   readonly round: number
-  /** round of the proof-of-lock prevotes; -1 when there is none */
+  /** round of the proof-of-lock prevotes; -1 without a proof */
   readonly polRound: number
   readonly blockId: BlockId
   readonly timestampMs: number

@@ -9,7 +9,7 @@ import type { RankedValidatorSet, Validator, ValidatorSet } from './types.ts'
 export const MAX_TOTAL_POWER = 2n ** 60n - 1n
 
 /**
- * The set of these validators, sorted by power (descending), then address (ascending).
+ * Returns the set of these validators, sorted by power (descending), then address (ascending).
  * @throws TypeError when it is empty, names a key twice, or a key or power is out of range
  */
 export function createValidatorSet(entries: readonly Pick<Validator, 'publicKey' | 'power'>[]): ValidatorSet {
@@ -28,7 +28,7 @@ export function createValidatorSet(entries: readonly Pick<Validator, 'publicKey'
   return { validators: validators.sort(compareValidators), totalPower }
 }
 
-/** The order of a set: power (descending), then address (ascending). */
+/** Compares validators in the order of a set: power (descending), then address (ascending). */
 function compareValidators(a: Validator, b: Validator): number {
   if (a.power !== b.power) return a.power > b.power ? -1 : 1
   return compareBytes(a.address, b.address)
@@ -51,12 +51,14 @@ export function validatorSetHash({ validators }: Pick<ValidatorSet, 'validators'
   return hash
 }
 
-/** tendermint.crypto.PublicKey */
+/** Writes tendermint.crypto.PublicKey. */
 export function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): void {
   writer.bytes(1, publicKey)
 }
 
-/** Position of the validator with this address; −1 when there is none. */
+/**
+ * Returns the position of the validator with this address; −1 when the set has no such validator.
+ */
 export function validatorIndexOf(
   { validators }: { readonly validators: readonly Validator[] },
   address: Uint8Array,
@@ -84,7 +86,7 @@ interface RankedValidator extends Validator {
 }
 
 /**
- * The set of a chain's first block (NewValidatorSet): sorted, after one turn.
+ * Returns the set of a chain's first block (NewValidatorSet): sorted, after one turn.
  * @throws TypeError when it is empty, names a key twice, or a key or power is out of range
  */
 export function createRankedSet(entries: readonly ValidatorChange[]): RankedValidatorSet {
@@ -107,8 +109,9 @@ export function incrementPriorities(set: RankedValidatorSet, times: number): Ran
 }
 
 /**
- * The set with these changes (UpdateWithChangeSet). No turn is taken: until {@link incrementPriorities} its proposer is only the
- * validator with the highest priority. Without changes it is the same set.
+ * Returns the set with these changes (UpdateWithChangeSet). No turn is taken: until
+ * {@link incrementPriorities} its proposer is only the validator with the highest priority. Without
+ * changes it is the same set.
  * @throws TypeError for a key that is named twice or malformed, a power that is negative or too large, the removal of an
  * unknown validator, and an empty result
  */
@@ -118,7 +121,7 @@ export function updateValidators(set: RankedValidatorSet, changes: readonly Vali
   return changeSet(ranked, changes)
 }
 
-/** The proposer of a round: that of round 0, or the one after `round` more turns. */
+/** Returns the proposer of a round: that of round 0, or the one after `round` more turns. */
 export function proposerAt(set: RankedValidatorSet, round: number): Validator {
   return createProposerLookup(set)(round)
 }
@@ -219,7 +222,7 @@ function changeSet(current: readonly RankedValidator[], changes: readonly Valida
   return createSorted([...byAddress.values()])
 }
 
-/** The changes by address. Refuses malformed changes. */
+/** Returns the changes by address. Refuses malformed changes. */
 function checkChanges(changes: readonly ValidatorChange[]): Map<string, Validator> {
   const byAddress = new Map<string, Validator>()
   for (const { publicKey, power } of changes) {

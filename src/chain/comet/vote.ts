@@ -23,8 +23,9 @@ import {
 } from './wire.ts'
 
 /**
- * What a validator signs for a vote: the length-delimited tendermint.types.CanonicalVote. Address and index are not covered; a nil
- * vote has no block ID there. Height and round have a fixed width, for hardware signers.
+ * Returns the bytes that a validator signs for a vote: the length-delimited
+ * tendermint.types.CanonicalVote. Address and index are not covered; a nil vote has no block ID
+ * there. Height and round have a fixed width, for hardware signers.
  */
 export function voteSignBytes(
   chainId: string,
@@ -35,7 +36,9 @@ export function voteSignBytes(
   return writer.message(5, writeTime, vote.timestampMs).string(6, chainId).finishDelimited()
 }
 
-/** What a proposer signs: the length-delimited tendermint.types.CanonicalProposal. */
+/**
+ * Returns the bytes that a proposer signs: the length-delimited tendermint.types.CanonicalProposal.
+ */
 export function proposalSignBytes(chainId: string, proposal: UnsignedProposal): Uint8Array {
   return new ProtobufWriter()
     .varint(1, SIGNED_MESSAGE_TYPES.proposal)
@@ -48,7 +51,7 @@ export function proposalSignBytes(chainId: string, proposal: UnsignedProposal): 
     .finishDelimited()
 }
 
-/** Protobuf bytes of tendermint.types.Vote. */
+/** Returns the Protobuf bytes of tendermint.types.Vote. */
 export function encodeVote(vote: Vote): Uint8Array {
   return encodeMessage(VOTE_CODEC, vote)
 }
@@ -58,7 +61,7 @@ export function decodeVote(bytes: Uint8Array): Vote {
   return decodeMessage(VOTE_CODEC, bytes)
 }
 
-/** Protobuf bytes of tendermint.types.Proposal. */
+/** Returns the Protobuf bytes of tendermint.types.Proposal. */
 export function encodeProposal(proposal: Proposal): Uint8Array {
   return encodeMessage(PROPOSAL_CODEC, proposal)
 }

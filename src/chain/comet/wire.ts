@@ -47,7 +47,8 @@ export function decodeCheckedMessage<T>(codec: MessageCodec<T>, bytes: Uint8Arra
   try {
     return codec.read(new ProtobufFields(bytes, 0, bytes.length, { left: MAX_FIELDS }))
   } catch (cause) {
-    // Anything else is not the fault of whoever sent the bytes, who is punished for a ConsensusDecodingError.
+    // A ConsensusDecodingError punishes the sender of the bytes; any other error is not the
+    // sender's fault.
     if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause
     throw new ConsensusDecodingError(`${codec.name}: ${cause.message}`, { cause })
   }
@@ -57,7 +58,7 @@ export function fail(message: string): never {
   throw new ConsensusDecodingError(message)
 }
 
-/** An int64 as a number, from `minimum` to the largest safe integer. */
+/** Reads an int64 as a number, from `minimum` to the largest safe integer. */
 export function toInteger(value: bigint, minimum: number, what: string): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < minimum) fail(`${what} ${value} is out of range`)
@@ -67,7 +68,7 @@ export function toInteger(value: bigint, minimum: number, what: string): number 
 const MAX_INT32 = 0x7fff_ffff
 const MAX_UINT32 = 0xffff_ffff
 
-/** An int32 of at least `minimum`. */
+/** Reads an int32 of at least `minimum`. */
 export function toInt32(value: bigint, minimum: number, what: string): number {
   const number = toInteger(value, minimum, what)
   return number <= MAX_INT32 ? number : fail(`${what} ${value} is out of range`)
@@ -86,7 +87,7 @@ export function toSized(bytes: Uint8Array, length: number, what: string): Uint8A
 /** the last time of protobuf, the end of the year 9999 */
 const MAX_TIME_MS = 253_402_300_799_999
 
-/** google.protobuf.Timestamp */
+/** Writes google.protobuf.Timestamp. */
 export function writeTime(writer: ProtobufWriter, timeMs: number): void {
   const seconds = Math.floor(timeMs / 1000)
   writer.varint(1, seconds).varint(2, (timeMs - seconds * 1000) * 1_000_000)
@@ -101,7 +102,7 @@ export function readTime(fields: ProtobufFields): number {
   return timeMs
 }
 
-/** tendermint.types.PartSetHeader; the canonical one has the same encoding. */
+/** Writes tendermint.types.PartSetHeader; the canonical one has the same encoding. */
 function writePartSetHeader(writer: ProtobufWriter, header: PartSetHeader): void {
   writer.varint(1, header.total).bytes(2, header.hash)
 }
@@ -110,7 +111,7 @@ function readPartSetHeader(fields: ProtobufFields): PartSetHeader {
   return { total: toUint32(fields.integer(1), 'part count'), hash: fields.bytes(2) }
 }
 
-/** tendermint.types.BlockID; the canonical one has the same encoding. */
+/** Writes tendermint.types.BlockID; the canonical one has the same encoding. */
 export function writeBlockId(writer: ProtobufWriter, id: BlockId): void {
   writer.bytes(1, id.hash).message(2, writePartSetHeader, id.partSetHeader)
 }

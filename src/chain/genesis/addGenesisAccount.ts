@@ -6,9 +6,9 @@ import { type Genesis, GenesisError } from './genesisSchema.ts'
 
 export interface NewGenesisAccount {
   readonly address: Address
-  /** all that it gets, in acoin */
+  /** the account's whole balance, in acoin */
   readonly balanceAcoin: bigint
-  /** coins of it that vest; none by default */
+  /** part of the balance that vests; none by default */
   readonly vesting?: {
     readonly amountAcoin: bigint
     /** seconds since the epoch; 0: all become free at the end */
@@ -45,7 +45,9 @@ export function addGenesisAccount(genesis: Genesis, account: NewGenesisAccount):
   return added
 }
 
-/** The genesis with these balances, in order of addresses, and the supply that is their sum. */
+/**
+ * Returns the genesis with these balances, in order of addresses, and the supply that is their sum.
+ */
 export function withBalances(genesis: Genesis, balances: Genesis['app_state']['bank']['balances']): Genesis {
   const supply = balances.reduce((sum, { coins }) => sum + BigInt(coins[0]!.amount), 0n)
   const bank = { ...genesis.app_state.bank, balances: sorted(balances), supply: genesisCoins(supply) }

@@ -39,15 +39,21 @@ export interface EvidenceParams {
 export interface ForkActivation {
   readonly height: number
   readonly fork: Hardfork
-  /** on chains whose forks begin by time, as Ethereum's later ones do: that second */
+  /** on chains whose forks begin by time, as Ethereum's later ones do: the time in seconds */
   readonly time?: number
-  /** how many blobs blocks may have from there on (EIP-7840); without it they have none, as on all chains that a genesis of this node begins */
+  /**
+   * limits of blobs per block from this fork on (EIP-7840); absent when blobs are not allowed, as
+   * on all chains created by coind
+   */
   readonly blobs?: { readonly target: number; readonly max: number; readonly baseFeeUpdateFraction: number }
-  /** contracts through which blocks talk to another consensus layer, by their names in EIP-7910; without it there are none */
+  /**
+   * contracts through which blocks talk to another consensus layer, by their names in EIP-7910;
+   * none by default
+   */
   readonly systemContracts?: Readonly<Record<string, string>>
 }
 
-/** What the genesis fixes for execution and RPC. */
+/** Parameters of execution and RPC that the genesis fixes. */
 export interface ChainConfig {
   /** native chain ID, e.g. coin_76287-1 */
   readonly chainId: string
@@ -79,7 +85,7 @@ export interface ChainConfig {
   readonly registeredPrecompiles: readonly Address[]
 }
 
-/** The hardfork whose rules hold at `height`. */
+/** Returns the hardfork whose rules hold at `height`. */
 export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hardfork {
   let fork = config.forks[0]!.fork
   for (const entry of config.forks) if (entry.height <= height) fork = entry.fork

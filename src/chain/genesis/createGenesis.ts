@@ -70,8 +70,8 @@ const COMMISSION = {
 const NEVER = '1970-01-01T00:00:00Z'
 
 /**
- * The genesis of a new network. The same input gives the same genesis, byte for byte.
- * @throws GenesisError when the input cannot make a valid one
+ * Creates the genesis of a new network. The same input yields the same genesis, byte for byte.
+ * @throws GenesisError when the input does not make a valid genesis
  */
 export function createGenesis(input: GenesisInput): Genesis {
   const funded = input.fundedAccounts ?? []
@@ -86,8 +86,9 @@ export function createGenesis(input: GenesisInput): Genesis {
 }
 
 /**
- * A genesis without accounts and validators: the operators of a new network add both (`addGenesisAccount`, `collectGentxs`).
- * @throws GenesisError for a chain ID that is none
+ * Creates a genesis without accounts and validators: the operators of a new network add both
+ * (`addGenesisAccount`, `collectGentxs`).
+ * @throws GenesisError for an invalid chain ID
  */
 export function createDraftGenesis(input: Pick<GenesisInput, 'chainId' | 'genesisTimeMs'>): Genesis {
   const genesis = genesisOf(input, [], [])
@@ -151,7 +152,7 @@ function consensusSection(
   }
 }
 
-/** A validator in `consensus.validators`. */
+/** Returns a validator in `consensus.validators`. */
 export function consensusRecord({
   consensusPublicKey,
   selfDelegationAcoin,
@@ -200,14 +201,14 @@ function stakingSection(validators: readonly GenesisValidatorInput[], genesisTim
   }
 }
 
-/** An amount of acoin as balances and the supply of a genesis have it, 0 too. */
+/** Returns an amount of acoin as balances and the supply of a genesis have it, 0 too. */
 export function genesisCoins(acoin: bigint): Genesis['app_state']['bank']['supply'] {
   return [{ denom: BASE_DENOM, amount: acoin.toString() }]
 }
 
 type StakingSection = Genesis['app_state']['staking']
 
-/** A validator in `app_state.staking.validators`, with the usual commission. */
+/** Returns a validator in `app_state.staking.validators`, with the usual commission. */
 export function stakingRecord(
   { operator, selfDelegationAcoin, consensusPublicKey, moniker }: GenesisValidatorInput,
   genesisTime: string,
@@ -447,10 +448,12 @@ interface Preinstall {
 }
 
 /**
- * Contracts that tools expect at well-known addresses: the system contracts of EIP-4788 and EIP-2935, the CREATE2 deployment proxy,
- * Multicall3 (MIT), Permit2 (MIT), CreateX (AGPL 3.0), the ERC-1820 registry (CC0), Safe's singleton factory (MIT), and the EntryPoints of
- * ERC-4337 with what creates accounts for them (GPL 3.0). The code is that of Ethereum mainnet; the domain separators that Permit2 and
- * EntryPoint 0.8 keep are for chain 1, so on this chain they compute their own at each call. Storage that constructors have written is not
- * there: it is only the lock of EntryPoints 0.6 and 0.7, which is open at 0 as well.
+ * Contracts that tools expect at well-known addresses: the system contracts of EIP-4788 and
+ * EIP-2935, the CREATE2 deployment proxy, Multicall3 (MIT), Permit2 (MIT), CreateX (AGPL 3.0), the
+ * ERC-1820 registry (CC0), Safe's singleton factory (MIT), and the EntryPoints of ERC-4337 with
+ * their account creators (GPL 3.0). The code is that of Ethereum mainnet; the domain separators in
+ * Permit2 and EntryPoint 0.8 are for chain 1, so on this chain they compute their own at each call.
+ * Storage that constructors have written is left out: it is only the lock of EntryPoints 0.6 and
+ * 0.7, which is open at 0 as well.
  */
 export const PREINSTALLS: readonly Preinstall[] = list

@@ -28,7 +28,7 @@ export function parseGenesis(json: string, isDraft = false): Genesis {
   return result.data
 }
 
-/** The text of a genesis file. */
+/** Returns the text of a genesis file. */
 export function formatGenesis(genesis: Genesis): string {
   return `${JSON.stringify(genesis, null, 2)}\n`
 }
@@ -42,7 +42,8 @@ export function genesisHash(genesis: Genesis): Hash {
 }
 
 /**
- * JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers only.
+ * Returns JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers
+ * only.
  * @throws TypeError on a number that is not a safe integer, because its text would depend on the reader's number format
  */
 export function canonicalJson(value: Json): string {
@@ -60,8 +61,8 @@ function isList(value: object): value is readonly Json[] {
 }
 
 /**
- * The genesis as CometBFT's RPC shows it: validators and consensus parameters are also at the places where CometBFT's GenesisDoc has
- * them (types/genesis.go).
+ * Returns the genesis as CometBFT's RPC shows it: validators and consensus parameters are also at
+ * the places where CometBFT's GenesisDoc has them (types/genesis.go).
  */
 export function toCometGenesis(genesis: Genesis): Json {
   const { params, validators } = genesis.consensus
@@ -94,7 +95,7 @@ function isObject(value: unknown): value is { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What the genesis fixes for execution and RPC. */
+/** Returns the parameters of execution and RPC that the genesis fixes. */
 export function chainConfigOf(genesis: Genesis): ChainConfig {
   const { evm, feemarket, erc20, timing } = genesis.app_state
   const { block, evidence, validator_ranks } = genesis.consensus.params
@@ -104,7 +105,8 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     genesisHash: genesisHash(genesis),
     genesisTimeMs: Date.parse(genesis.genesis_time),
     forks: evm.params.chain_config.fork_schedule.map(({ height, fork }) => ({ height: Number(height), fork })),
-    // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it in addition.
+    // max_gas is the limit of EVM transactions alone; native transactions have an additional lane
+    // of a quarter of max_gas.
     blockGasLimit: BigInt(block.max_gas),
     precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
     allowsUnprotected: evm.params.allow_unprotected_txs ?? false,
@@ -147,7 +149,10 @@ export interface GenesisValidator {
   readonly power: bigint
 }
 
-/** The validators of the first block, in the file's order, which is that of app_state.staking too. */
+/**
+ * Returns the validators of the first block, in the file's order, which is that of
+ * app_state.staking too.
+ */
 export function genesisValidators(genesis: Genesis): readonly GenesisValidator[] {
   const staked = genesis.app_state.staking.validators
   return genesis.consensus.validators.map((validator, index) => ({
@@ -172,8 +177,9 @@ export interface GenesisAccount {
 const PRECOMPILE_STUB_CODE: Uint8Array = Uint8Array.of(0)
 
 /**
- * All accounts at block 0 in order of address: balances (the bonded pool's too), preinstalled contracts, and registered
- * precompiles. Contracts have nonce 1 as EIP-161 gives it to them.
+ * Returns all accounts at block 0 in order of address: balances (the bonded pool's too),
+ * preinstalled contracts, and registered precompiles. Contracts have nonce 1, as after a creation
+ * under EIP-161.
  */
 export function genesisAllocations(genesis: Genesis): readonly GenesisAccount[] {
   const { bank, evm, erc20 } = genesis.app_state

@@ -4,7 +4,7 @@ export const DISPLAY_DENOM = 'COIN'
 export const COIN_DECIMALS = 18
 export const ACOIN_PER_COIN = 10n ** 18n
 
-/** What GENESIS_WALLET holds at block 0: 1 billion COIN. */
+/** Balance of GENESIS_WALLET at block 0: 1 billion COIN. */
 export const INITIAL_SUPPLY_ACOIN = 10n ** 27n
 
 /**
@@ -39,7 +39,10 @@ export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804
   (number) => `0x${number.toString(16).padStart(40, '0')}`,
 )
 
-/** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it in addition. */
+/**
+ * Gas limit of a block's EVM transactions; native transactions have an additional lane of a quarter
+ * of this limit.
+ */
 export const DEFAULT_BLOCK_GAS_LIMIT = 100_000_000n
 
 /** Gas of a block for precompiles that take much time for their gas: at 37 Mgas a second, the slowest, it takes less than 200 ms. */

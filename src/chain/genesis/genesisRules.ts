@@ -17,7 +17,7 @@ import { includesFork } from './hardfork.ts'
 const MAX_BLOCK_BYTES = 104_857_600n
 /** A block must be able to hold the largest transaction that EIP-7825 allows. */
 const MIN_BLOCK_GAS = 2n ** 24n
-/** Far below what 64-bit gas counters hold. */
+/** Far below the range of 64-bit gas counters. */
 const MAX_BLOCK_GAS = 2n ** 30n
 /** The precompile gas of a block must be enough for a check of four bn254 pairings (EIP-1108), which verifiers of proofs make. */
 const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
@@ -135,7 +135,10 @@ const MAX_TIME = 2n ** 63n - 1n
 /** Precompiles, present and future ones, and the account of native entries have addresses below 2^48. */
 const RESERVED_ADDRESSES = `0x${'00'.repeat(14)}`
 
-/** Rules of x/auth/vesting/types/vesting_account.go, and that what is delegated is what the delegations say. */
+/**
+ * Checks the rules of x/auth/vesting/types/vesting_account.go, and that the delegated coins are
+ * those in the delegations.
+ */
 function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: string): void {
   const { auth, staking, evm, erc20 } = genesis.app_state
   const { base_account, original_vesting, delegated_free, delegated_vesting, end_time } = entry.base_vesting_account
@@ -184,7 +187,7 @@ function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: stri
       require(end > 0n, `${path}.end_time`, 'expected a time')
       return
     default:
-      require(end === 0n, `${path}.end_time`, 'a permanent lock has none')
+      require(end === 0n, `${path}.end_time`, 'expected 0 for a permanent lock')
   }
 }
 
@@ -278,7 +281,7 @@ function readAddress(text: string, prefix: string, path: string): void {
   }
 }
 
-/** A LegacyDec as an integer of 10^-18 units. */
+/** Returns a LegacyDec as an integer of 10^-18 units. */
 function decimalUnits(decimal: string): bigint {
   return BigInt(decimal.replace('.', ''))
 }

@@ -301,7 +301,10 @@ const timing = z.strictObject({
   }),
 })
 
-/** Transactions of operators (SDK's Tx in JSON) from which `coind genesis collect-gentxs` made the validators, to be checked by anybody. */
+/**
+ * Transactions of operators (SDK's Tx in JSON) from which `coind genesis collect-gentxs` made the
+ * validators, so that everyone can check them.
+ */
 const genutil = z.strictObject({ gen_txs: z.array(z.json()) })
 
 /**

@@ -5,9 +5,10 @@ import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../../
 import type { DatabaseReader, KeyReader, WritableDatabase } from '../../storage/database.ts'
 
 /*
- * Which addresses called and were called in the EVM transactions of a block, from transactions themselves to the calls of contracts,
- * creations and self-destructs, failed ones too: `trace_filter` executes only blocks again that have what it looks for. Blocks are in
- * this index only where INDEX_TRACES was on when they were executed, since nothing that is stored says it later.
+ * The index of addresses that called or were called in the EVM transactions of a block: by
+ * transactions themselves, calls of contracts, creations and self-destructs, failed ones too. With
+ * it `trace_filter` re-executes only blocks that may match. A block is in this index only if
+ * INDEX_TRACES was on when it was executed, since no stored data shows the calls later.
  */
 
 /** Bytes of an address in a key: its last ones. Others that end alike cost an execution and change no answer. */
@@ -16,7 +17,7 @@ const TERM_BYTES = 8
 /** The height from which on every block is in the index. */
 export const CALLS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('calls'))
 
-/** What the index has of an address, as a key of a set. */
+/** Returns the index term of an address, as a key of a set. */
 export function callTerm(address: Address): string {
   return bytesKeyOf(address, address.length - TERM_BYTES, address.length)
 }
@@ -28,7 +29,7 @@ export function putCalls(batch: Pick<WriteBatch, 'put'>, height: number, terms: 
   for (const term of terms) batch.put(columnKey(Column.callTerm, keyBytes(term), at), EMPTY_BYTES)
 }
 
-/** The height from which on every block is in the index; `Infinity`: new blocks are not. */
+/** Returns the height from which on every block is in the index; `Infinity`: new blocks are not. */
 export function readCallsFrom(db: KeyReader): number {
   const stored = db.get(CALLS_KEY)
   return stored === undefined ? Number.POSITIVE_INFINITY : readHeight(stored, 0)
@@ -53,7 +54,7 @@ export async function switchCallIndex(
 /** Entries that are read between two pauses. */
 const ENTRIES_PER_PAUSE = 1_000
 
-/** Heights of the range, ascending, that the index has for one of the addresses. */
+/** Returns the heights of the range, ascending, that the index has for one of the addresses. */
 export async function indexedCallHeights(
   db: DatabaseReader,
   addresses: readonly Address[],

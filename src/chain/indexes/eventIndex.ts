@@ -49,7 +49,7 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
-/** What all keys of `ENVELOPE_HASH_KEY` begin with. */
+/** Prefix of all keys of `ENVELOPE_HASH_KEY`. */
 export const ENVELOPE_TERMS = columnKey(Column.eventTerm, Uint8Array.of(Kind.envelope))
 
 /** The term contains the end of an address, because many vanity addresses begin with the same bytes. */
@@ -66,7 +66,7 @@ function hashTerm(kind: number, text: string): Uint8Array {
   return eventTerm(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
-/** The term of an attribute in the index. */
+/** Returns the term of an attribute in the index. */
 function termOf({ key, value }: EventTerm): Uint8Array {
   if (key === ENVELOPE_HASH_KEY && value !== undefined) return envelopeTerm(Buffer.from(value, 'hex'))
   if (!BANK_KEYS.has(key)) {
@@ -89,7 +89,10 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys under which the EVM transactions of a block are found by the sha256 of their bytes. */
+/**
+ * Returns the keys under which the EVM transactions of a block are found by the sha256 of their
+ * bytes.
+ */
 export function envelopeKeys(height: number, entries: readonly StoredEntry[]): Uint8Array[] {
   const suffix = heightBytes(height)
   const keys: Uint8Array[] = []
@@ -100,8 +103,8 @@ export function envelopeKeys(height: number, entries: readonly StoredEntry[]): U
 }
 
 /**
- * Keys of the index entries for the events of a block, but for {@link envelopeKeys}. Accounts of transfers have a faster path, because a full block has thousands of
- * them.
+ * Returns the keys of the index entries for a block's events, except {@link envelopeKeys}. Accounts
+ * of transfers have a faster path, because a full block has thousands of them.
  */
 export function eventIndexKeys(
   height: number,
@@ -162,7 +165,7 @@ export function eventIndexKeys(
   return keys
 }
 
-/** The part of an address that is in its term, as a number. */
+/** Returns the part of an address that is in its term, as a number. */
 function accountNumber(address: Address): number {
   let high = 0
   for (let i = ADDRESS_START; i < 17; i++) high = high * 256 + address[i]!
@@ -183,8 +186,10 @@ function termKey(kind: number, bytes: Uint8Array, start: number, suffix: Uint8Ar
 const STEPS_PER_PAUSE = 32
 
 /**
- * Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term.
- * @param pause awaited again and again while lists have nothing in common; what it throws ends the search
+ * Yields the heights in [from, to], ascending, whose blocks contain every term; all heights when
+ * there is no term.
+ * @param pause awaited again and again while lists have nothing in common; if it throws, the search
+ * ends
  */
 export async function* indexedEventHeights(
   db: DatabaseReader,
@@ -240,7 +245,7 @@ class HeightList {
     this.#heights = this.#open(range.from)
   }
 
-  /** The next height that is not below `least`; `least` must not decrease between calls. */
+  /** Returns the next height that is not below `least`; `least` must not decrease between calls. */
   async firstFrom(least: number): Promise<number | undefined> {
     for (let skipped = 0; ; skipped++) {
       if (skipped === MAX_SKIPPED) {

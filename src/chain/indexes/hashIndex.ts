@@ -3,18 +3,22 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { KeyReader } from '../../storage/database.ts'
 
 /*
- * What versions before there were files of hashes (segments/hashFile.ts) wrote for blocks in segments: an entry for all hashes that share
- * their first 8 bytes, with the places of all of them. A reader compares the hash that it finds there. `coind reindex` removes them.
+ * Index entries of versions without files of hashes (segments/hashFile.ts), for blocks in segments:
+ * one entry for all hashes that share their first 8 bytes, with the places of all of them. A reader
+ * compares the hash at each place. `coind reindex` removes the entries.
  */
 
-/** What the hash is of: an Ethereum or consensus header, an EVM or native transaction. */
+/** The hashed object: an Ethereum or consensus header, an EVM or native transaction. */
 export const HashKind = { block: 0, consensus: 1, transaction: 2, native: 3 } as const
 
 export type HashKind = (typeof HashKind)[keyof typeof HashKind]
 
 const PREFIX_BYTES = 8
 
-/** Heights of all blocks that may be meant by a hash, or have a transaction with it. @throws DatabaseError */
+/**
+ * Returns the heights of all blocks that may be meant by a hash, or have a transaction with it.
+ * @throws DatabaseError
+ */
 export function readShortHashHeights(db: KeyReader, kind: HashKind, hash: Uint8Array): readonly number[] {
   const bytes = db.get(columnKey(Column.shortHash, Uint8Array.of(kind), hash.subarray(0, PREFIX_BYTES)))
   if (bytes === undefined) return []
@@ -24,7 +28,7 @@ export function readShortHashHeights(db: KeyReader, kind: HashKind, hash: Uint8A
   return numbers.filter((_, index) => index % 2 === 0)
 }
 
-/** undefined when the bytes are none */
+/** Returns undefined when the bytes are not varints. */
 function decodeVarints(bytes: Uint8Array): readonly number[] | undefined {
   const numbers: number[] = []
   for (let at = 0; at < bytes.length; ) {

@@ -5,19 +5,25 @@ import type { KeyRange, KeyReader, WritableDatabase } from '../../storage/databa
 import { ENVELOPE_TERMS } from './eventIndex.ts'
 
 /**
- * Which blocks are in the indexes of log terms and event terms, as INDEX says: a node that was run with `off` for a while has a hole in
- * them, and nobody may take the hole for blocks without logs and events. Transactions are found by their hashes in any case.
+ * Key of the record which blocks are in the indexes of log terms and event terms. A node that ran
+ * with INDEX=`off` for a while has a gap in these indexes, and a reader must not take the gap for
+ * blocks without logs and events. Transactions are found by their hashes in any case.
  */
 export const INDEXED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('indexed'))
 
-/** The height from which on every block is in the indexes; `Infinity`: new blocks are not. */
+/**
+ * Returns the height from which on every block is in the indexes; `Infinity`: new blocks are not.
+ */
 export function readIndexedFrom(db: KeyReader): number {
   const stored = db.get(INDEXED_KEY)
   if (stored === undefined) return 0
   return stored.length === 0 ? Number.POSITIVE_INFINITY : readHeight(stored, 0)
 }
 
-/** Records it: of `Infinity`, that blocks are not indexed from this batch on. */
+/**
+ * Records the height from which on every block is indexed; `Infinity`: blocks are not indexed from
+ * this batch on.
+ */
 function writeIndexedFrom(batch: WriteBatch, height: number): void {
   batch.put(INDEXED_KEY, Number.isFinite(height) ? heightBytes(height) : EMPTY_BYTES)
 }
@@ -48,8 +54,9 @@ export const TERM_COLUMNS: ReadonlySet<number | undefined> = new Set([
 ])
 
 /**
- * Where the keys of both indexes are, without those by which transactions are found by their hashes; and the list of files with terms, which
- * are no part of the database any more when they are not listed.
+ * Returns the key ranges of both indexes, without the terms by which transactions are found by
+ * their hashes. They include the list of files with terms: a file that is not listed is no longer
+ * part of the database.
  */
 export function termRanges(): readonly KeyRange[] {
   const [logs, packed, events, files] = [

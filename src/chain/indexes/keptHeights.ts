@@ -12,32 +12,38 @@ interface KnownHeights {
 /** Ascending. */
 type ReadHeights = (term: Uint8Array, from: number, to: number) => Promise<readonly number[]>
 
-/** The lists of an index that were read last. Blocks do not change, so a list only ever gets longer, with the chain. */
+/**
+ * A cache of an index's recently read lists. Blocks do not change, so a list only grows, with the
+ * chain.
+ */
 export interface KeptHeights {
-  /** Heights in [from, to], ascending; `read` gives those that are not known. @param to at most the head's height */
+  /**
+   * Returns the heights in [from, to], ascending; `read` returns those that are not cached.
+   * @param to at most the head's height
+   */
   find(term: Uint8Array, from: number, to: number, read: ReadHeights): Promise<readonly number[]>
 }
 
-/** A longer list is not kept: to copy it at each block would cost more than to read it. */
+/** Longest cached list: copying a longer one at each block would cost more than reading it. */
 const MAX_HEIGHTS = 4_096
 const HEIGHT_BYTES = 8
 const LIST_BYTES = 300
 
 /** @param maxBytes of all lists */
 export function createKeptHeights(maxBytes: number): KeptHeights {
-  const kept = new BoundedCache<KnownHeights>(maxBytes, (_, { heights }) => LIST_BYTES + heights.length * HEIGHT_BYTES)
+  const cache = new BoundedCache<KnownHeights>(maxBytes, (_, { heights }) => LIST_BYTES + heights.length * HEIGHT_BYTES)
 
   const keep = (key: string, known: KnownHeights): void => {
     const { to, heights } = known
-    if (heights.length <= MAX_HEIGHTS) kept.set(key, known)
-    // Whoever follows the chain asks for the newest.
-    else kept.set(key, { from: heights.at(-MAX_HEIGHTS)!, to, heights: heights.slice(-MAX_HEIGHTS) })
+    if (heights.length <= MAX_HEIGHTS) cache.set(key, known)
+    // A client that follows the chain asks for the newest.
+    else cache.set(key, { from: heights.at(-MAX_HEIGHTS)!, to, heights: heights.slice(-MAX_HEIGHTS) })
   }
 
   return {
     find: async (term, from, to, read) => {
       const key = bytesKey(term)
-      const known = kept.get(key)
+      const known = cache.get(key)
       if (known === undefined || from < known.from || from > known.to + 1) {
         const heights = await read(term, from, to)
         keep(key, { from, to, heights })

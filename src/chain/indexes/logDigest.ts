@@ -1,10 +1,10 @@
 import { keccakView } from '../../primitives/keccak.ts'
 
-/** Bytes that are kept of a digest. */
+/** Length of the stored prefix of a digest. */
 export const LOG_DIGEST_BYTES = 8
-/** Topics have so many bytes, addresses fewer. */
+/** Length of a topic; addresses are shorter. */
 const MOST_BYTES = 32
-/** Addresses and topics whose digests are kept: 41 bytes each. */
+/** Number of addresses and topics whose digests are cached: 41 bytes each. */
 const ENTRIES = 1 << 10
 
 const items = new Uint8Array(ENTRIES * MOST_BYTES)
@@ -14,8 +14,9 @@ const digests = new Uint8Array(ENTRIES * LOG_DIGEST_BYTES)
 const digest = new Uint8Array(LOG_DIGEST_BYTES)
 
 /**
- * The first {@link LOG_DIGEST_BYTES} bytes of the keccak256 of a log's address or topic: bloom filters and the index of logs take no more.
- * Most logs of a block have the same few addresses and topics, so each is kept until another one takes its place.
+ * Returns the first {@link LOG_DIGEST_BYTES} bytes of the keccak256 of a log's address or topic:
+ * bloom filters and the index of logs need no more. Most logs of a block have the same few
+ * addresses and topics, so each digest is cached until another one replaces it.
  * @returns an array that begins with them, and that the next call overwrites
  */
 export function logDigest(item: Uint8Array): Uint8Array {

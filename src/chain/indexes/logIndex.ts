@@ -11,9 +11,10 @@ import { forEachPackedEntry, logFingerprint, packableFingerprints, packedHeights
 import { indexedHeights } from './termHeights.ts'
 
 /**
- * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
- * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves. Where a block has
- * thousands of terms they are packed into few entries (packedLogTerms.ts), but for the one of any log.
+ * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and
+ * 8 bytes of the keccak256 of an address or topic. Different addresses or topics may have the same
+ * term, so a reader filters the logs themselves. Where a block has thousands of terms they are
+ * packed into few entries (packedLogTerms.ts), except the term that any log has.
  */
 const TERM_BYTES = 1 + LOG_DIGEST_BYTES
 
@@ -31,7 +32,7 @@ function logTerm(kind: number, bytes: Uint8Array): Uint8Array {
   return termOf(kind, keccak256(bytes), 0)
 }
 
-/** The term with the bytes of a digest from `at` on. */
+/** Returns the term with the bytes of a digest from `at` on. */
 function termOf(kind: number, digest: Uint8Array, at: number): Uint8Array {
   const term = new Uint8Array(TERM_BYTES)
   term[0] = kind
@@ -68,8 +69,9 @@ export function forEachLogEntry(
 }
 
 /**
- * Keys of the terms of a block with these logs, each once, as they are where none is packed. A block may have 200,000 different ones: digests
- * are sorted as numbers of 64 bits, so that equal ones are neighbours, because strings in a set take five times as long.
+ * Returns the keys of the terms of a block with these logs, each once, as they are where none is
+ * packed. A block may have 200,000 different ones: digests are sorted as numbers of 64 bits, so
+ * that equal ones are neighbours, because strings in a set take five times as long.
  */
 export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[] {
   if (logs.length === 0) return []
@@ -134,13 +136,14 @@ function indexTerm(position: number, bytes: Uint8Array): IndexTerm {
 }
 
 /**
- * Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives).
- * @param kept where the lists of a term are kept
- * @param pause awaited again and again while many entries are read; what it throws ends the search
+ * Returns the heights in [from, to], ascending, whose blocks contain a term of every position (any
+ * of its alternatives).
+ * @param cache cache of the terms' lists
+ * @param pause awaited again and again while many entries are read; if it throws, the search ends
  */
 export async function indexedLogHeights(
   db: DatabaseReader,
-  kept: KeptHeights,
+  cache: KeptHeights,
   terms: LogTerms,
   { from, to }: { readonly from: number; readonly to: number },
   pause?: () => Promise<void>,
@@ -177,7 +180,7 @@ export async function indexedLogHeights(
     let found: readonly number[] = []
     for (const { term, print } of alternatives) {
       await count(LIST_COST)
-      const heights = await kept.find(columnKey(Column.logTerm, term), from, to, (key, first, last) =>
+      const heights = await cache.find(columnKey(Column.logTerm, term), from, to, (key, first, last) =>
         read(key, print, first, last),
       )
       found = found.length === 0 ? heights : union(found, heights)
@@ -205,8 +208,9 @@ interface BloomSource {
 }
 
 /**
- * The same for blocks that are in no index, by the bloom filters of their headers: these may contain what the block does not have.
- * A height without a header is one that has to be looked into.
+ * Yields the same for blocks that are in no index, by the bloom filters of their headers: these may
+ * contain items that the block does not have. A height without a header is included, since its
+ * block has to be searched.
  */
 export async function* bloomLogHeights(
   { headerAt, hasDecoded }: BloomSource,

@@ -3,10 +3,11 @@ import type { DatabaseReader } from '../../storage/database.ts'
 import { forEachLogItem, type Log } from '../block/receipt.ts'
 
 /*
- * The terms of a block that has thousands of them, in 256 entries instead of one for each: a full block of logs may have 200,000 different
- * topics. Terms are fingerprints of 32 bits here. Those with the same first byte, a group, are in one entry, by their other three bytes,
- * ascending. A fingerprint is no cryptographic hash: readers look into the logs themselves, and who wants others to look into a block in
- * vain emits the log that they look for.
+ * The terms of a block that has thousands of them, in 256 entries instead of one for each: a full
+ * block of logs may have 200,000 different topics. Terms are fingerprints of 32 bits here. Those
+ * with the same first byte, a group, are in one entry, by their other three bytes, ascending. A
+ * fingerprint is not a cryptographic hash: readers check the logs themselves. An attacker who wants
+ * readers to open a block needlessly can simply emit the log that they search for.
  */
 
 /** A block with fewer different terms has an entry for each, because a reader has to look into every packed block of its range. */
@@ -15,7 +16,10 @@ const REST_BYTES = 3
 const REST_VALUES = 2 ** 24
 const GROUPS = 256
 
-/** The fingerprint of a log's address (position 0) or topic (1 to 4): FNV-1a, with the end of MurmurHash3 so that all bits mix. */
+/**
+ * Returns the fingerprint of a log's address (position 0) or topic (1 to 4): FNV-1a, with the end
+ * of MurmurHash3 so that all bits mix.
+ */
 export function logFingerprint(position: number, bytes: Uint8Array): number {
   let hash = Math.imul(0x811c9dc5 ^ position, 0x01000193)
   for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
@@ -24,7 +28,10 @@ export function logFingerprint(position: number, bytes: Uint8Array): number {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** The different fingerprints of logs, ascending; undefined when they are too few to be packed. */
+/**
+ * Returns the different fingerprints of logs, ascending; undefined when they are too few to be
+ * packed.
+ */
 export function packableFingerprints(logs: readonly Log[]): Uint32Array | undefined {
   let most = 0
   for (const log of logs) most += 1 + log.topics.length
@@ -70,7 +77,10 @@ function packedKey(group: number, height: number): Uint8Array {
   return key
 }
 
-/** Heights of packed blocks in [from, to], ascending, that may have a term, with the bytes that were read for each block looked into. */
+/**
+ * Yields the heights of packed blocks in [from, to], ascending, that may have a term, with the
+ * bytes that were read for each block looked into.
+ */
 export async function* packedHeights(
   db: Pick<DatabaseReader, 'entries'>,
   print: number,

@@ -11,7 +11,7 @@ export interface TermMemo {
 }
 
 interface LookUp {
-  /** awaited again and again while segments are read; what it throws ends the search */
+  /** awaited again and again while segments are read; if it throws, the search ends */
   readonly pause?: (() => Promise<void>) | undefined
   readonly memo?: TermMemo
 }
@@ -20,7 +20,8 @@ interface LookUp {
 const SEGMENTS_PER_PAUSE = 8
 
 /**
- * Heights in [from, to], ascending, that an index has for a term: those in LevelDB, and those in the files beside segments.
+ * Yields the heights in [from, to], ascending, that an index has for a term: from LevelDB, and from
+ * the files next to segments.
  * @param term with its column
  */
 export async function* indexedHeights(
@@ -60,7 +61,7 @@ export async function* hashedHeights(
   yield* [...new Set([...moved, ...stored])].sort((a, b) => a - b)
 }
 
-/** Those in LevelDB alone. */
+/** Yields the heights in LevelDB alone. */
 async function* storedHeights(db: DatabaseReader, term: Uint8Array, from: number, to: number): AsyncIterable<number> {
   const range = { start: concatBytes(term, heightBytes(from)), end: concatBytes(term, heightBytes(to + 1)) }
   for await (const [key] of db.entries(range)) yield readHeight(key, term.length)

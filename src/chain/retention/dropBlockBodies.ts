@@ -10,10 +10,11 @@ import { oldestBlockEntry, openChainReader } from '../store/store.ts'
 import { deleteTermEntries, transactionKey } from '../store/writeBlock.ts'
 
 /**
- * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
- * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them. Of a block that is in a
- * segment only the indexes in LevelDB go: its file is replaced later (segments/bareSegments.ts), and files with terms and hashes go when
- * none of their blocks has a body any more.
+ * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count`
+ * blocks below `oldestToKeep`, oldest first; fewer when the blocks are large. Headers, commits and
+ * validator sets stay: evidence may still refer to them. For a block in a segment only the indexes
+ * in LevelDB are deleted: its file is replaced later (segments/bareSegments.ts), and files with
+ * terms and hashes are removed when none of their blocks has a body.
  */
 export function dropBlockBodies(
   database: DatabaseReader,
@@ -53,5 +54,8 @@ export function dropBlockBodies(
   batch.put(...oldestBlockEntry(height))
 }
 
-/** After so many bytes of deletes, and of blocks without their transactions, no further block is dropped with a batch. */
+/**
+ * After this many bytes of deletes, and of blocks without their transactions, no further block is
+ * dropped with a batch.
+ */
 const DROPPED_BATCH_BYTES = 4 << 20

@@ -14,28 +14,33 @@ import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 import { LightBlockKeeper } from './keptLightBlocks.ts'
 
 /*
- * How headers, commits and validators go that nobody needs any more (headerRetention.ts): a segment after the other, oldest first, when
- * its bodies were dropped and no block up to the first one after it is needed.
+ * Deletes headers, commits and validators that are no longer needed (headerRetention.ts): one
+ * segment after another, oldest first, when its bodies were dropped and no block up to the first
+ * one after it is needed.
  *
- * 1. With the batches of blocks the base of the chain rises through the segment, some blocks each time. Readers have no blocks below it.
- *    In the same batch go the records of their validators; and the light blocks that stay are written.
- * 2. The batch that passes the end of the segment takes it from the list. The files with its hashes go when they have no other ones
- *    (segments/makeHashFiles.ts).
+ * 1. With the batches of blocks the base of the chain rises through the segment, some blocks each
+ *    time. Readers have no blocks below the base. The same batch deletes the records of the
+ *    validators, and writes the retained light blocks.
+ * 2. The batch that passes the end of the segment removes it from the list. The files with its
+ *    hashes are deleted when they have no other hashes (segments/makeHashFiles.ts).
  * 3. When that batch is on stable storage, the file is removed, a while later; after a crash, at the next start (`tidySegments`).
  */
 
-/** What {@link dropHeaders} has added to a batch. */
+/** Changes that {@link dropHeaders} has added to a batch. */
 interface DroppedHeaders {
   /** number of blocks */
   readonly count: number
-  /** files that are in no list any more once the batch is written: of a segment, and of its terms, if it still had some */
+  /**
+   * files that are no longer listed once the batch is written: a segment's file, and the file of
+   * its terms if it had one
+   */
   readonly files: readonly string[]
 }
 
 /**
- * Adds to a batch what drops the headers of the next blocks.
+ * Adds deletes to a batch, which drop the headers of the next blocks.
  * @param count of blocks, at most
- * @param cache of blocks, for one frame of a segment after the other
+ * @param cache of blocks, for one frame of a segment after another
  */
 export function dropHeaders(
   db: DatabaseReader,
@@ -74,7 +79,7 @@ export function dropHeaders(
 
 const NOTHING: DroppedHeaders = { count: 0, files: [] }
 
-/** How many blocks {@link dropHeaders} will drop in all, in however many batches. */
+/** Returns how many blocks {@link dropHeaders} will drop in all, in however many batches. */
 export function countDroppableHeaders(db: DatabaseReader, rules: HeaderRules): number {
   if (rules.blockHistory === 0) return 0
   const reader = openChainReader(db)

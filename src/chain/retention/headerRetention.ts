@@ -2,19 +2,20 @@ import type { EvidenceParams } from '../genesis/chainConfig.ts'
 import { SETTLED_BLOCKS } from '../segments/moveBlocks.ts'
 
 /*
- * How long a node needs header, commit and validators of a block. A node that keeps all blocks keeps these for ever. One with
- * BLOCK_HISTORY drops them when nothing needs them any more (src/chain/retention/dropHeaders.ts), and one that began with a snapshot fetches those
- * below its first block that are needed (src/chain/retention/missingBlocks.ts).
+ * Decides how long a node needs the header, commit and validators of a block. A node that retains
+ * all blocks retains these permanently. A node with BLOCK_HISTORY drops them when they are no
+ * longer needed (src/chain/retention/dropHeaders.ts). A node that started from a snapshot fetches
+ * the needed ones below its first block (src/chain/retention/missingBlocks.ts).
  */
 
-/** What a node keeps, as far as it decides on headers. */
+/** Retention settings that decide on headers. */
 export interface HeaderRules {
-  /** blocks that are kept whole; 0: all, so that no header is dropped */
+  /** number of newest blocks that are retained whole; 0: all, so that no header is dropped */
   readonly blockHistory: number
-  /** The newest so many are kept for the node's own work, whatever else is: `Infinity` keeps all. */
+  /** number of newest headers retained for the node's own work in any case; `Infinity`: all */
   readonly ownBlocks: number
   readonly evidence: Pick<EvidenceParams, 'maxAgeBlocks' | 'maxAgeMs'>
-  /** TRUST_PERIOD: light clients that begin with a header of this age are served every one after it */
+  /** TRUST_PERIOD: light clients that start with a header of this age can get every later header */
   readonly trustPeriodMs: number
 }
 
@@ -31,7 +32,7 @@ export function headerRules(options: {
 }): HeaderRules {
   const { pruning, blockHistory, snapshots, evidence, trustPeriodMs } = options
   const { interval, keep } = snapshots
-  // While the next one is made, all that are kept are still there.
+  // While the next snapshot is made, all retained ones still exist.
   const snapshotBlocks = interval === 0 ? 0 : interval * (keep + 1) + SNAPSHOT_BLOCKS
   const stateBlocks = pruning === 'archive' ? Number.POSITIVE_INFINITY : pruning
   return {
@@ -49,8 +50,9 @@ interface BlockAge {
 }
 
 /**
- * Whether header, commit and validators of a block are needed while `head` is the newest one. Of no block below one that is not needed
- * they are, since both heights and times rise from block to block. With BLOCK_HISTORY=0 this says what is needed at least.
+ * Whether header, commit and validators of a block are needed while `head` is the newest one. If
+ * they are not needed, neither are those of any block below, since both heights and times rise from
+ * block to block. With BLOCK_HISTORY=0 this is the minimum that is needed.
  */
 export function isHeaderNeeded({ height, timeMs }: BlockAge, head: BlockAge, rules: HeaderRules): boolean {
   const age = { blocks: head.height - height, milliseconds: head.timeMs - timeMs }
@@ -62,8 +64,9 @@ export function isHeaderNeeded({ height, timeMs }: BlockAge, head: BlockAge, rul
 }
 
 /**
- * However few blocks there are, evidence expires at this many times its maximum age in time: what was staked at the fault can have left
- * long ago, and nodes need not keep headers for longer.
+ * Evidence expires at this multiple of its maximum age in time, however few blocks there are: the
+ * stake at the time of the fault may have left long ago, and nodes need not retain headers for
+ * longer.
  */
 const LONGEST_AGE = 2
 

@@ -10,23 +10,27 @@ import type { Commit, ValidatorSet } from '../comet/types.ts'
 import { validatorSetHash } from '../comet/validatorSet.ts'
 
 /*
- * Light blocks that stay for ever on a node that drops headers, so that a light client can verify any later header with the light blocks of
- * such nodes alone. Which ones these are follows from the blocks, so that all nodes keep the same; one that began with a snapshot does so
- * from the first multiple of 1,000 on.
+ * Light blocks that a node retains permanently when it drops headers, so that a light client can
+ * verify any later header with the light blocks of such nodes alone. The choice follows from the
+ * blocks, so all nodes retain the same ones; a node that started from a snapshot does so from the
+ * first multiple of 1,000 on.
  */
 
-/** Those of heights that are multiples of this stay. */
+/** Light blocks at multiples of this height are retained. */
 const KEPT_INTERVAL = 1_000
 
 const BOUNDS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('light'))
 
-/** The light block of a height, if it is one that stays and its header was dropped. */
+/** Returns the retained light block of a height, if its header was dropped. */
 export function readKeptLightBlock(db: KeyReader, height: number): LightBlock | undefined {
   const bytes = db.get(columnKey(Column.lightBlock, heightBytes(height)))
   return bytes && decodeLightBlock(bytes)
 }
 
-/** The lowest height from `height` on that {@link readKeptLightBlock} has; undefined when there is none. */
+/**
+ * Returns the lowest height from `height` on that {@link readKeptLightBlock} has; undefined without
+ * such a height.
+ */
 export function nextKeptHeight(db: KeyReader, height: number): number | undefined {
   const bounds = readBounds(db)
   if (bounds === undefined || height > bounds.highest) return undefined
@@ -45,17 +49,19 @@ interface KeptSource {
 }
 
 /**
- * Adds to a batch what stays of blocks whose headers are dropped, in the order of their heights. A block stays
+ * Adds to a batch the retained light blocks of blocks whose headers are dropped, in the order of
+ * their heights. A light block is retained
  *
  * - when it is the first one, and at each multiple of 1,000 ({@link KEPT_INTERVAL}),
- * - and where otherwise it or the one after it could not be verified from the last one that stays, because validators with only a third
- *   of that one's power or less have signed it. So also the block before a sudden change of the validators stays, which announces them.
+ * - when otherwise it or the next one could not be verified from the last retained one, because
+ *   validators with a third of that one's power or less have signed it. So the block before a
+ *   sudden change of the validators, which announces them, is retained too.
  */
 export class LightBlockKeeper {
   readonly #db: KeyReader
   readonly #batch: WriteBatch
   readonly #source: KeptSource
-  /** validators of the last one that stays; undefined before the first one */
+  /** validators of the last retained light block; undefined before the first one */
   #last: { readonly validators: ValidatorSet; readonly hash: Uint8Array } | undefined
   #bounds: { readonly lowest: number; readonly highest: number } | undefined
   /** of the interval that was written to last */
@@ -68,9 +74,9 @@ export class LightBlockKeeper {
     this.#bounds = readBounds(db)
     if (this.#bounds !== undefined) {
       const { highest } = this.#bounds
-      const kept = readKeptLightBlock(db, highest)
-      if (kept === undefined) throw damagedIn(db, `the light block of ${highest} is missing`)
-      this.#setLast(kept.validators)
+      const last = readKeptLightBlock(db, highest)
+      if (last === undefined) throw damagedIn(db, `the light block of ${highest} is missing`)
+      this.#setLast(last.validators)
     }
   }
 
@@ -82,7 +88,10 @@ export class LightBlockKeeper {
     if (isKept) this.#keep(height)
   }
 
-  /** Whether the last one that stays proves this height for a light client that does not have the one before. */
+  /**
+   * Whether the last retained light block proves this height for a light client that does not have
+   * the previous height.
+   */
   #isProvable(height: number): boolean {
     if (this.#last === undefined) return false
     const { validatorsHash, chainId } = this.#block(height).header
@@ -94,7 +103,7 @@ export class LightBlockKeeper {
 
   #keep(height: number): void {
     const validators = this.#source.validatorSetAt(height)
-    // A chain that began with a snapshot has none of the blocks before it.
+    // A chain that started from a snapshot has no blocks before it.
     if (validators === undefined) return
     const block = { header: this.#block(height).header, commit: this.#commit(height), validators }
     const interval = intervalOf(height)

@@ -8,8 +8,9 @@ import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 export const COMPLETE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('complete'))
 
 /**
- * Lowest height from which on header, commit and validators of every block are there. On a node that began with a snapshot this is at
- * first the snapshot's height: of the blocks that came with it, which are below, nobody gave the validators.
+ * Returns the lowest height from which on header, commit and validators of every block are there.
+ * On a node that started from a snapshot this is at first the snapshot's height: the blocks below,
+ * which came with it, lack their validators.
  */
 export function readCompleteFrom(db: KeyReader): number {
   const bytes = db.get(COMPLETE_KEY) ?? db.get(RESTORED_KEY)
@@ -17,9 +18,10 @@ export function readCompleteFrom(db: KeyReader): number {
 }
 
 /**
- * Whether a node that began with a snapshot lacks the block below those that are complete. Old blocks are packed and dropped in whole
- * segments, so one that is needed in part is needed as a whole.
- * @param rules undefined: none is fetched
+ * Whether a node that started from a snapshot lacks the block below the complete ones. Old blocks
+ * are packed and dropped in whole segments, so a segment that is needed in part is needed as a
+ * whole.
+ * @param rules undefined: no blocks are fetched
  */
 export function needsOlderBlocks(db: DatabaseReader, rules: HeaderRules | undefined): boolean {
   const from = readCompleteFrom(db)
@@ -32,6 +34,6 @@ export function needsOlderBlocks(db: DatabaseReader, rules: HeaderRules | undefi
 
 function ageOf(chain: ChainReader, height: number) {
   const block = chain.consensusBlock(height)
-  if (block === undefined) throw new Error(`block ${height} is not there`)
+  if (block === undefined) throw new Error(`block ${height} is missing`)
   return { height, timeMs: block.header.timeMs }
 }

@@ -9,9 +9,10 @@ import { removeValidators } from '../store/validatorRecords.ts'
 import { consensusHashKey, deleteTermEntries, transactionKey, writeHeadRecord } from '../store/writeBlock.ts'
 
 /**
- * Adds deletes to a batch, which take the newest block out of the database: what `writeBlock`, `writeValidators` and `writeHeadRecord` have
- * written for it. The head record of the block before is made from this block, which has its ID and commit, and the hash of its results.
- * Sets of validators stay: they are found by their hash alone, and an earlier height may have the same one.
+ * Adds deletes to a batch, which remove the newest block from the database: the entries that
+ * `writeBlock`, `writeValidators` and `writeHeadRecord` wrote for it. The head record of the block
+ * before is made from this block, which has that block's ID, commit and hash of results. Sets of
+ * validators stay: they are found by their hash alone, and an earlier height may have the same one.
  * @param chain the blocks in `db`; its newest is not the genesis, and has its body
  * @throws DatabaseError when a part of the block is missing
  */

@@ -28,7 +28,10 @@ import { unlistTerms } from './segmentTerms.ts'
  * 3. When that batch is on stable storage, the old files are removed; after a crash, at the next start (`tidySegments`).
  */
 
-/** The oldest segment that still has bodies which were all dropped. @param from a height below which there is none */
+/**
+ * Returns the oldest segment with bodies that were all dropped.
+ * @param from a height below which no segment has bodies
+ */
 function nextWithBodies(db: DatabaseReader, from: number): ListedSegment | undefined {
   const { value } = segmentsWithBodies(db, from).next()
   return value
@@ -45,7 +48,7 @@ function* segmentsWithBodies(db: DatabaseReader, from: number): Generator<Listed
   }
 }
 
-/** How many segments still have bodies which were all dropped. */
+/** Returns how many segments still have bodies which were all dropped. */
 export function countSegmentsWithBodies(db: DatabaseReader): number {
   return Array.from(segmentsWithBodies(db, 0)).length
 }
@@ -79,17 +82,20 @@ export async function makeNextBareSegment(db: DatabaseReader, pause: () => Promi
   return true
 }
 
-/** What {@link listNextBareSegment} has added to a batch. */
+/** Changes that {@link listNextBareSegment} has added to a batch. */
 interface BareSegment {
-  /** files that are in no list any more once the batch is written: of the segment with bodies, and of its terms */
+  /**
+   * files that are no longer listed once the batch is written: of the segment with bodies, and of
+   * its terms
+   */
   readonly oldFiles: readonly string[]
   /** a height below which there is nothing more to list */
   readonly next: number
 }
 
 /**
- * Lists the next segment without bodies in place of the one with them, if its file is there.
- * @param from a height below which there is none
+ * Lists the next segment without bodies instead of the one with them, if its file is there.
+ * @param from a height below which no segment has bodies
  * @throws DatabaseError when the file is damaged
  */
 export function listNextBareSegment(db: DatabaseReader, batch: WriteBatch, from: number): BareSegment | undefined {

@@ -133,14 +133,16 @@ const MAX_RESULT_ITEMS = 1 << 22
 /** Consecutive blocks, packed. */
 export interface PackedFrame {
   readonly bytes: Uint8Array
-  /** what a dictionary for frames like this one can be made of */
+  /** input for a dictionary for frames like this one */
   readonly sample: Uint8Array
 }
 
 /**
- * Packs consecutive blocks so that {@link decodeFrame} gives the same bytes. What follows from other fields is left out: the hashes of
- * parents and last blocks (but in the first block of a frame, so that each frame can be read alone), those of no transactions, results
- * or evidence, of commits, and bloom filters. Whatever differs from what is expected is stored, so that a strange block is kept too.
+ * Packs consecutive blocks so that {@link decodeFrame} returns the same bytes. Fields that follow
+ * from others are left out: bloom filters, and the hashes of parents and last blocks (except in the
+ * first block of a frame, so that each frame can be read alone), of commits, and of empty
+ * transactions, results and evidence. A field that differs from the expected value is stored, so
+ * that an unusual block is retained exactly too.
  * @throws Error when a part of a block cannot be decoded (a damaged database)
  */
 export function encodeFrame(blocks: readonly StoredBlock[], dictionary: Uint8Array): PackedFrame {
@@ -151,9 +153,9 @@ export function encodeFrame(blocks: readonly StoredBlock[], dictionary: Uint8Arr
 }
 
 /**
- * The blocks of a frame.
+ * Decodes the blocks of a frame.
  * @param first height of its first block
- * @throws ColumnError when the bytes are no such frame
+ * @throws ColumnError when the bytes are not such a frame
  */
 export function decodeFrame(
   bytes: Uint8Array,
@@ -161,7 +163,8 @@ export function decodeFrame(
   count: number,
   dictionary: Uint8Array,
 ): readonly StoredBlock[] {
-  // Of a file that anybody may have made: each block takes far more memory than its bytes in the frame.
+  // The file may come from a stranger, and each block takes far more memory than its bytes in the
+  // frame.
   if (count > FRAME_BLOCKS) throw new ColumnError(`a frame of ${count} blocks`)
   const reader = new ColumnReader(LAYOUT, bytes, dictionary)
   const frame = new FrameCoder(reader)
@@ -180,9 +183,9 @@ export function decodeFrame(
 }
 
 /**
- * The times of a frame's blocks (header.time in milliseconds), by their order: undefined for one without a consensus block. They have
- * columns of their own, so no block is rebuilt.
- * @throws ColumnError when the bytes are no such frame
+ * Decodes the times of a frame's blocks (header.time in milliseconds), in order: undefined for a
+ * block without a consensus block. They have columns of their own, so no block is rebuilt.
+ * @throws ColumnError when the bytes are not such a frame
  */
 export function decodeFrameTimes(
   bytes: Uint8Array,
@@ -199,7 +202,7 @@ export function decodeFrameTimes(
   return times
 }
 
-/** What a block says about the one after it. */
+/** Facts of a block from which fields of the next one follow. */
 interface Previous {
   readonly ethereum: EthereumHeader
   /** keccak256 of the Ethereum header */
@@ -246,7 +249,7 @@ class FrameCoder {
     const consensus = hasBlock ? this.#consensus(known && decodeBlock(known.block!), number) : undefined
     const hasResults = has(at.hasResults, known?.results, 0)
     const coded = hasResults ? coder.bytes(at.results, known?.results, undefined) : undefined
-    // A copy of what was read: it is cached, and a view would keep the columns of all blocks of the frame in memory.
+    // A copy: it is cached, and a view would hold the columns of all blocks of the frame in memory.
     const results = known === undefined ? coded?.slice() : coded
     if (results !== undefined) checkRLP(results, MAX_RESULT_ITEMS)
     const decoded = results === undefined ? NO_RESULTS : decodeResults(results)
@@ -380,7 +383,7 @@ class FrameCoder {
     return isNilBlockId(id) ? NIL_BLOCK_ID : id
   }
 
-  /** The commit in a block: that of the block before. */
+  /** Returns the commit in a block: that of the block before. */
   #commit(known: Commit | undefined, height: number, timeMs: number, lastBlockId: BlockId): Commit {
     const coder = this.#coder
     const usual = this.#previous?.consensus?.lastCommit.signatures.length ?? 0
@@ -430,7 +433,7 @@ class FrameCoder {
     return address
   }
 
-  /** How many items follow. @throws ColumnError when these are more than blocks have */
+  /** Returns how many items follow. @throws ColumnError when these are more than blocks have */
   #count(column: number, known: number | undefined, usual: number): number {
     const count = this.#coder.number(column, known, usual)
     this.#items += count

@@ -2,13 +2,14 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeVarint } from '../../primitives/bytes.ts'
 
 /*
- * Blocks one after another as columns: what blocks have at the same place is stored together, which compresses well, and a value that
- * follows from others takes one zero in its column. The same walk over a block's fields writes and reads it (see `FieldCoder`).
+ * Blocks one after another as columns: values of the same field are stored together, which
+ * compresses well, and a value that follows from others takes one zero in its column. The same walk
+ * over a block's fields writes and reads it (see `FieldCoder`).
  */
 
 /**
- * Writes a block's fields, or reads them in the same order. Both know what is expected of each: `value` is the field when writing, and
- * what the call gives is the field in both directions.
+ * Writes a block's fields, or reads them in the same order. Both know the expected value of each:
+ * `value` is the field when writing, and the call returns the field in both directions.
  */
 export interface FieldCoder {
   /** A whole number of at most 51 bits, as its difference to the expected one. */
@@ -19,7 +20,7 @@ export interface FieldCoder {
   integer(column: number, value: bigint | undefined, expected: bigint | undefined): bigint
 }
 
-/** What is stored in a column. */
+/** Number and kinds of the columns. */
 export interface ColumnLayout {
   /** how many columns there are */
   readonly count: number
@@ -34,7 +35,10 @@ export class ColumnError extends Error {
   override readonly name = 'ColumnError'
 }
 
-/** More than the columns of a frame take: a packed stream that becomes larger is none of ours. */
+/**
+ * More than the columns of a frame take: a packed stream that unpacks to more was not written by
+ * coind.
+ */
 const MAX_UNPACKED_BYTES = 256 << 20
 /**
  * More than a value outside of the long columns has (a bloom filter has 256). A value may be left out where it is that of the block
@@ -107,7 +111,7 @@ export class ColumnWriter implements FieldCoder {
     return value!
   }
 
-  /** What is compressed, before it is: a dictionary is made of it. */
+  /** Returns the uncompressed bytes: a dictionary is made from them. */
   table(): Uint8Array {
     const table = new ByteSink()
     for (const sinks of [this.#marks, this.#values]) for (const { length } of sinks) table.varint(length)

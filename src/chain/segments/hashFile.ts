@@ -18,27 +18,32 @@ import { ByteSink, ByteSource, ColumnError } from './columns.ts'
 import { type HeightRange, rangeName } from './segments.ts'
 
 /*
- * The hashes of blocks in segments, or of the transactions in them, with their heights, in files beside the segments: LevelDB takes some
- * twenty bytes for each, such a file six or seven. It is a file of the same format as a segment (src/storage/segmentFile.ts). Its items are
- * pages, 256 in a frame. Hashes are spread evenly, so those that begin with the same bits are a page, as many bits as make pages of 128 to
- * 256 hashes:
+ * The hashes of blocks in segments, or of their transactions, with their heights, in files next to
+ * the segments: LevelDB takes some twenty bytes for each, such a file six or seven. It is a file of
+ * the same format as a segment (src/storage/segmentFile.ts). Its items are pages, 256 in a frame.
+ * Hashes are spread evenly, so a page has those that begin with the same bits, as many bits as make
+ * pages of 128 to 256 hashes:
  *
  *   page: crc32 of what follows, begun with the page's number (4) | for each hash, ascending: the difference of its first 6 bytes, as a
  *   number, to those before (of the first: to the lowest number of the page), then its height less the file's first one, both as varints
  *
- *   end: of each page its place behind the start of the first frame (6) and its length (4)
+ *   end: for each page its offset from the start of the first frame (6) and its length (4)
  *
- * So a look-up reads ten bytes of the end, and a page. It may be given heights of other hashes that begin with the same 6 bytes, which a
- * reader compares: to make such a hash takes 2^48 attempts, so there are few. To make hashes for one page takes far fewer, but to read one
- * of 100,000 takes a millisecond.
+ * So a look-up reads ten bytes of the end, and a page. It may return heights of other hashes that
+ * begin with the same 6 bytes, which a reader compares: to make such a hash takes 2^48 attempts, so
+ * there are few. To make hashes for one page takes far fewer, but a page of 100,000 hashes is still
+ * read in a millisecond.
  */
 
-/** What the hashes in a file are of: both kinds of header; or EVM and native transactions, EVM ones with two hashes each. */
+/**
+ * The hashed objects of a file: both kinds of header; or EVM and native transactions, EVM ones with
+ * two hashes each.
+ */
 export const HASHED = ['blocks', 'transactions'] as const
 
 export type Hashed = (typeof HASHED)[number]
 
-/** What the name of a file says. */
+/** Facts in the name of a file. */
 interface NamedHashFile extends HeightRange {
   readonly of: Hashed
   /** Whether it was made of two files. One that was not ends where memory did, which its name does not say. */
@@ -52,22 +57,22 @@ export interface HashFile extends NamedHashFile {
   readonly sha256: Uint8Array
   /** number of hashes */
   readonly count: number
-  /** where in the file the first frame is, and what follows the frames */
+  /** offsets in the file of the first frame, and of the part after the frames */
   readonly pages: number
   readonly directory: number
 }
 
-/** Bits of a hash that are kept: its first 6 bytes. */
+/** Bits of a hash that are stored: its first 6 bytes. */
 const PREFIX_BITS = 48
 const PAGE_HASHES = 256
 const PAGES_PER_FRAME = 256
-/** So many are read at once by who reads all. */
+/** Number of pages read at once when all are read. */
 const PAGES_READ = 16
 const CRC_BYTES = 4
 const OFFSET_BYTES = 6
 const ENTRY_BYTES = OFFSET_BYTES + 4
 
-/** The first 6 bytes as a number; undefined when there are not so many. */
+/** Returns the first 6 bytes as a number; undefined for a shorter hash. */
 export function hashPrefix(hash: Uint8Array): number | undefined {
   if (hash.length < PREFIX_BITS / 8) return undefined
   return Buffer.from(hash.buffer, hash.byteOffset, hash.length).readUIntBE(0, PREFIX_BITS / 8)
@@ -83,7 +88,7 @@ export function hashFilePath(location: string, file: NamedHashFile): string {
   return join(segmentsDirectory(location), hashFileName(file))
 }
 
-/** The bits of a hash that say which page it is in. */
+/** Returns the bits of a hash that say which page it is in. */
 function pageBits(count: number): number {
   let bits = 0
   while (count / 2 ** bits > PAGE_HASHES) bits++
@@ -127,7 +132,7 @@ export class SortedHashes implements HashCursor {
   }
 }
 
-/** Those of a file, of which a few pages are in memory at a time. */
+/** The hashes of a file, with a few pages in memory at a time. */
 export class FileHashes implements HashCursor {
   prefix = 0
   height = 0
@@ -164,7 +169,7 @@ export class FileHashes implements HashCursor {
   }
 }
 
-/** Those of two sources. */
+/** The hashes of two sources, merged. */
 export class MergedHashes implements HashCursor {
   prefix = 0
   height = 0
@@ -197,9 +202,10 @@ interface HashSource extends NamedHashFile {
 }
 
 /**
- * Writes a file: when this resolves, it is on stable storage, checked, and in the place of any other. All nodes make the same bytes of the
- * same blocks.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * Writes a file: when this resolves, it is on stable storage, checked, and has replaced any other.
+ * All nodes make the same bytes from the same blocks.
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  */
 export async function writeHashFile(
   location: string,
@@ -264,7 +270,10 @@ function packPage(hashes: HashCursor, page: number, width: number, first: number
   return concatBytes(checksum, content)
 }
 
-/** What the database has to list of a file that {@link writeHashFile} has completed. @throws DatabaseError when it is damaged */
+/**
+ * Reads the database's list entry from a file that {@link writeHashFile} has completed.
+ * @throws DatabaseError when it is damaged
+ */
 export function readHashFile(path: string): HashFile {
   return fileOf(readSegmentIndex(path))
 }
@@ -289,7 +298,7 @@ function fileOf({ path, bytes, sha256, label, frames }: SegmentIndex): HashFile 
   }
 }
 
-/** What the database lists of a file. */
+/** Returns the items of a file's list entry. */
 export function encodeHashFile({ first, last, isMerged, bytes, sha256, count, pages, directory }: HashFile) {
   return [sha256, ...[first, last, isMerged ? 1 : 0, bytes, count, pages, directory].map(BigInt)]
 }
@@ -310,7 +319,7 @@ export function decodeHashFile(of: Hashed, [sha256, ...items]: readonly Uint8Arr
 }
 
 /**
- * Heights of the blocks that may be meant, ascending.
+ * Returns the heights of the blocks that may be meant, ascending.
  * @param prefix see {@link hashPrefix}
  * @throws DatabaseError when the file is missing or damaged
  */
@@ -322,7 +331,7 @@ export function heightsInFile(location: string, file: HashFile, prefix: number):
   return heights
 }
 
-/** Those from `from` on, without `end`. @throws DatabaseError when one is damaged */
+/** Reads the pages from `from` on, without `end`. @throws DatabaseError when one is damaged */
 function readPages(path: string, { first, last, pages, directory, count }: HashFile, from: number, end: number) {
   return readSegmentParts(path, (readAt) => {
     const read: PageHashes[] = []
@@ -359,7 +368,7 @@ class PageHashes {
     this.#damaged = damaged
   }
 
-  /** false: there is none more. @throws DatabaseError */
+  /** Moves to the next hash; false at the end. @throws DatabaseError */
   advance(): boolean {
     if (this.#source.isAtEnd) return false
     try {
@@ -374,8 +383,8 @@ class PageHashes {
 }
 
 /**
- * Checks a listed file, in small steps: gives after each how many bytes it has read.
- * @throws DatabaseError when it is missing, damaged or another one
+ * Checks a listed file in small steps, and yields the number of bytes read after each.
+ * @throws DatabaseError when it is missing, damaged or a different file
  */
 export function* checkHashFile(location: string, file: HashFile): Generator<number, void, void> {
   const path = hashFilePath(location, file)

@@ -14,17 +14,18 @@ import {
 } from './hashFile.ts'
 
 /*
- * The list of files that have the hashes of blocks in segments. A hash may be in any of them, so a look-up goes through all: two files of
- * neighbours are merged as soon as they are of about the same length (`nextMerge`), so that there are fourteen at most of ten thousand
- * segments. Who makes and lists them: makeHashFiles.ts.
+ * The list of files that have the hashes of blocks in segments. A hash may be in any of them, so a
+ * look-up reads all. Two neighbouring files are merged as soon as they have about the same length
+ * (`nextMerge`), so that ten thousand segments have at most fourteen. makeHashFiles.ts makes and
+ * lists them.
  */
 
-/** Key of the list. */
+/** Returns the key of the list. */
 export function hashFilesKey(of: Hashed): Uint8Array {
   return columnKey(Column.hashFile, Uint8Array.of(HASHED.indexOf(of)))
 }
 
-/** The listed files, in the order of their heights, of which no two have the same. */
+/** Reads the list of files, in the order of their heights; no two files have the same height. */
 export function readHashFiles(db: KeyReader, of: Hashed): readonly HashFile[] {
   const bytes = db.get(hashFilesKey(of))
   return bytes === undefined ? [] : (decodeRLP(bytes) as Uint8Array[][]).map((items) => decodeHashFile(of, items))
@@ -35,7 +36,7 @@ export function writeHashFiles(batch: WriteBatch, of: Hashed, files: readonly Ha
   else batch.put(hashFilesKey(of), encodeRLP(files.map(encodeHashFile)))
 }
 
-/** Those of blocks and of transactions. */
+/** Reads the lists of both kinds of file: hashes of blocks and of transactions. */
 export function readAllHashFiles(db: KeyReader): readonly HashFile[] {
   return HASHED.flatMap((of) => readHashFiles(db, of))
 }
@@ -52,8 +53,8 @@ export function readHashCoverage(db: KeyReader): (of: Hashed, height: number) =>
 }
 
 /**
- * Heights of blocks in segments, ascending, that have this hash or transactions with it. The caller compares, since other hashes may begin
- * as it does.
+ * Returns the heights of blocks in segments, ascending, that have this hash or transactions with
+ * it. The caller compares, since other hashes may begin as it does.
  * @param hash its first 6 bytes, or more; nothing has a shorter one
  * @throws DatabaseError when a file is damaged
  */
@@ -73,7 +74,8 @@ export function findHashHeights(
       })
     } catch (error) {
       if (!(error instanceof DatabaseError && error.code === 'corrupt') || current === undefined) throw error
-      // A file that is in no list any more may be removed, while snapshots still list it: another one has its hashes, or nobody keeps them.
+      // A file that is no longer listed may be removed while snapshots still list it: another file
+      // has its hashes, or they were dropped.
       files = readHashFiles(db.newest ?? db, of)
       if (!isListed(db.newest ?? db, current)) continue
       db.onDamage?.(error)
@@ -86,9 +88,10 @@ export function findHashHeights(
 const MAX_MERGED_HASHES = 2 ** 28
 
 /**
- * The two files to be merged next; undefined when none are. Each file comes to have at least twice, or at most half as many blocks as
- * its neighbours, and none is shorter than both, so that lengths grow up to the longest and fall behind it: their number is at most twice
- * the logarithm of that of segments, and each hash is written again about as often.
+ * Returns the two files to merge next; undefined when no merge is due. After the merges each file
+ * has at least twice, or at most half as many blocks as its neighbours, and none is shorter than
+ * both, so that lengths grow up to the longest and fall behind it. Their number is at most twice
+ * the logarithm of the number of segments, and each hash is rewritten about as often.
  */
 export function nextMerge(files: readonly HashFile[]): readonly [HashFile, HashFile] | undefined {
   let best: readonly [HashFile, HashFile] | undefined

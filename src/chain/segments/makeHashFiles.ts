@@ -20,29 +20,36 @@ import { heightsInSegments } from './moveBlocks.ts'
 import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
 
 /*
- * How hashes of blocks in segments come into files (hashFile.ts), so that a crash between any two steps loses nothing:
+ * Moves the hashes of blocks in segments into files (hashFile.ts), so that a crash between any two
+ * steps loses nothing:
  *
- * 1. A background thread writes a file of blocks that are in a listed segment and in no such file, or merges two files, and reads what it
- *    has written (`makeNextHashFile`).
- * 2. The executor lists it with the batch of a block (`updateHashFiles`), in place of the two that it was made of. What LevelDB has of
- *    these hashes goes with the blocks, afterwards (moveBlocks.ts).
+ * 1. A background thread writes a file of blocks that are in a listed segment and in no such file,
+ *    or merges two files, and reads the result again (`makeNextHashFile`).
+ * 2. The executor lists it with the batch of a block (`updateHashFiles`), instead of the two files
+ *    that it was merged from. The entries of these hashes in LevelDB are deleted afterwards, with
+ *    the blocks (moveBlocks.ts).
  * 3. When that batch is on stable storage, the two are removed, a while later.
  *
- * Files that a crash left in no list are removed at the next start. A file goes when none of its blocks, or of their bodies, is kept.
+ * Files that a crash left unlisted are removed at the next start. A file is removed when none of
+ * its blocks, or of their bodies, is retained.
  */
 
-/** So many hashes are sorted in memory at once, and those of one block more; 8 bytes each. A file of them ends at that block. */
+/**
+ * Number of hashes sorted in memory at once, plus those of one more block; 8 bytes each. A file
+ * with so many ends at that block.
+ */
 const MAX_SORTED = 4 << 20
 
-/** The heights whose hashes must be in files. */
+/** Returns the heights whose hashes must be in files. */
 function wantedHeights(db: DatabaseReader, chain: ChainReader, of: Hashed): HeightRange {
   const { first, last } = heightsInSegments(db)
   return { first: Math.max(first, of === 'blocks' ? chain.base : chain.oldestBlock), last }
 }
 
 /**
- * The highest of these heights that no file has, as far as they are of one segment; undefined when there is none. They begin with those of
- * the segment, although the lowest of these may not be kept any more: the name of the file must not change while blocks are dropped.
+ * Returns the highest of these heights that no file has, within one segment; undefined when there
+ * are no such heights. The range begins with the segment's first height, even if the segment's
+ * lowest blocks were dropped: the name of the file must not change while blocks are dropped.
  */
 function findGap(
   db: DatabaseReader,
@@ -61,7 +68,8 @@ function findGap(
 
 /**
  * Makes the next file, unless it is there and waits to be listed.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  * @param maxSorted see {@link MAX_SORTED}
  * @returns whether it made one
  */
@@ -73,7 +81,7 @@ export async function makeNextHashFile(
   const chain = openChainReader(db)
   for (const of of HASHED) {
     const files = readHashFiles(db, of)
-    // One after the other: a further file might change which ones are merged.
+    // One after another: a further file might change which ones are merged.
     const merge = nextMerge(files)
     const gap = merge === undefined ? findGap(db, files, wantedHeights(db, chain, of)) : undefined
     if (merge !== undefined && !hasSegmentFile(hashFilePath(db.location, mergedOf(merge)))) {
@@ -132,9 +140,9 @@ function blockHashes(chain: ChainReader, height: number): readonly Uint8Array[] 
   return height === 0 ? [hash] : [hash, chain.blockId(height)!.hash]
 }
 
-/** Native ones that could not start have none. */
+/** Returns the hashes of a block's transactions. Native ones that could not start have no hash. */
 function transactionHashes(chain: ChainReader, height: number): readonly Uint8Array[] {
-  // None of what was dropped.
+  // Dropped transactions are left out.
   return (chain.entryResults(height) ?? []).flatMap((entry) => {
     if (entry.kind === 'skipped') return []
     if (entry.kind === 'native') return [entryHash(entry.raw)]
@@ -167,8 +175,8 @@ async function mergeFiles(
 }
 
 /**
- * Lists the files that are complete, and takes from the list those that nobody needs.
- * @returns files that are in no list any more once the batch is written
+ * Adds complete files to the list, and removes those that are no longer needed.
+ * @returns files that are no longer listed once the batch is written
  * @throws DatabaseError when a file is damaged
  */
 export function updateHashFiles(db: DatabaseReader, batch: WriteBatch): readonly string[] {
@@ -188,7 +196,10 @@ export function updateHashFiles(db: DatabaseReader, batch: WriteBatch): readonly
   })
 }
 
-/** Does at once what {@link updateHashFiles} does, in the database of a stopped node. @returns whether there was anything to do */
+/**
+ * Does all of {@link updateHashFiles} at once, in the database of a stopped node.
+ * @returns whether there was anything to do
+ */
 export async function updateHashFilesNow(database: WritableDatabase): Promise<boolean> {
   const batch = new WriteBatch()
   const unlisted = updateHashFiles(database, batch)
@@ -203,7 +214,10 @@ export function missesHashes(db: DatabaseReader, of: Hashed): boolean {
   return findGap(db, readHashFiles(db, of), wantedHeights(db, openChainReader(db), of)) !== undefined
 }
 
-/** Makes and lists all files that a stopped node does not have yet. What it has and does not list is not used. */
+/**
+ * Makes and lists all files that a stopped node does not have yet. Existing files that are not
+ * listed are not used.
+ */
 export async function completeHashFiles(
   database: WritableDatabase,
   pause: () => Promise<void>,

@@ -44,9 +44,9 @@ import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, w
  * Files that a crash left unlisted are removed at the next start, and made again.
  */
 
-/** What a node keeps, as far as it decides which blocks will not change any more. */
+/** Settings that decide which blocks no longer change and may be moved to segments. */
 export interface MoveRules {
-  /** The newest so many blocks stay in LevelDB. */
+  /** number of newest blocks that stay in LevelDB */
   readonly settledBlocks: number
   /** whether bodies are dropped from old blocks: then they are moved without them */
   readonly dropsBodies: boolean
@@ -57,7 +57,10 @@ export interface MoveRules {
 /** Enough for whatever looks back a little: the hashes that code can read, fee history, snapshots, evidence that is on its way. */
 export const SETTLED_BLOCKS = 1_024
 
-/** @param pruning blocks whose state is kept; within them a chain can be taken back */
+/**
+ * @param pruning number of newest blocks whose state is retained; the chain can be rolled back
+ * within them
+ */
 export function moveRules(pruning: 'archive' | number, blockHistory: number): MoveRules {
   const settledBlocks = pruning === 'archive' ? SETTLED_BLOCKS : Math.max(SETTLED_BLOCKS, pruning)
   return { settledBlocks, dropsBodies: blockHistory > 0 }
@@ -68,14 +71,15 @@ export function firstSegmentDue({ settledBlocks }: MoveRules): number {
   return lastOfSegment(0) + settledBlocks
 }
 
-/** Lowest height from which on every block is in LevelDB. */
+/** Returns the lowest height from which on every block is in LevelDB. */
 export function readMoved(db: KeyReader): number {
   return readMovedRecord(db) ?? readBase(db)
 }
 
 /**
- * Lowest height whose block is in a segment and no more in LevelDB. Those from the base up to it were fetched later, by a node that began
- * with a snapshot, and are in LevelDB too: it has [base, filled) and [moved, head], the segments have [filled, moved).
+ * Returns the lowest height whose block is in a segment and no more in LevelDB. Those from the base
+ * up to it were fetched later, by a node that started from a snapshot, and are in LevelDB too: it
+ * has [base, filled) and [moved, head], the segments have [filled, moved).
  */
 export function readFilled(db: KeyReader): number {
   const base = readBase(db)
@@ -94,7 +98,10 @@ export function writeFilled(batch: WriteBatch, db: KeyReader): void {
 
 const FILLED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('filled'))
 
-/** Height of the first block that no listed segment has. Blocks from there on can be undone. */
+/**
+ * Returns the height of the first block that no listed segment has. Blocks from there on can be
+ * undone.
+ */
 export function firstAfterSegments(db: KeyReader): number {
   let first = readMoved(db)
   for (let listed = findSegment(db, first); listed !== undefined; listed = findSegment(db, first)) {
@@ -103,7 +110,10 @@ export function firstAfterSegments(db: KeyReader): number {
   return first
 }
 
-/** First and last height of the blocks that listed segments have; the last one is lower where there are none. */
+/**
+ * Returns the first and last height of the blocks in listed segments; without such blocks the last
+ * one is lower than the first.
+ */
 export function heightsInSegments(db: KeyReader): HeightRange {
   const base = readBase(db)
   let first = readFilled(db)
@@ -116,7 +126,8 @@ export function heightsInSegments(db: KeyReader): HeightRange {
 }
 
 /**
- * The segments to be made next: one of newer blocks, and one of older blocks that were fetched later.
+ * Returns the segments to be made next: one of newer blocks, and one of older blocks that were
+ * fetched later.
  * @param headHeight of the newest block
  */
 function nextSegments(db: DatabaseReader, headHeight: number, rules: MoveRules): readonly NamedSegment[] {
@@ -145,7 +156,8 @@ function nextOlder(db: DatabaseReader, { dropsBodies, expectsOlder }: MoveRules)
   if (base > begin && expectsOlder?.(db) === true) return undefined
   // Those above the snapshot's block may still have bodies, which are dropped first.
   if (dropsBodies && end > openChainReader(db).oldestBlock) return undefined
-  // A listed segment may begin in the middle, since nothing more was expected then: it is made again, with what was fetched since.
+  // A listed segment may begin in the middle, since no older blocks were expected then: it is made
+  // again, with those fetched since.
   const upper = end === lastOfSegment(begin) + 1 ? undefined : findSegment(db, end)
   const isBare = dropsBodies && upper?.isBare !== false
   return { first: Math.max(base, begin), last: upper?.last ?? end - 1, isBare }
@@ -187,7 +199,7 @@ export async function makeNextSegment(
   return true
 }
 
-/** Writes the terms of blocks to the file beside their segment, as {@link writeTerms} does. */
+/** Writes the terms of blocks to the file next to their segment, as {@link writeTerms} does. */
 export async function writeTermsOf(
   db: DatabaseReader,
   range: HeightRange,
@@ -225,8 +237,9 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
 }
 
 /**
- * Adds a segment to the list that goes on below the base, in a database that has no older blocks in LevelDB. Those from the base on, if it
- * has any of them, are in LevelDB too until they are moved.
+ * Adds a segment to the list that continues below the base, in a database that has no older blocks
+ * in LevelDB. If the segment has blocks from the base on, these are in LevelDB too until they are
+ * moved.
  */
 export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: ListedSegment): void {
   batch.put(...segmentEntry(segment))
@@ -235,15 +248,17 @@ export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: List
 }
 
 /**
- * After so many bytes of blocks and results that were decoded for one batch, no further block follows. Deletes alone are no bound: a block can
- * have 250,000 logs without topics, which take two of them and a quarter of a second.
+ * After this many decoded bytes of blocks and results in one batch no further block follows. The
+ * number of deletes alone does not bound the work: a block can have 250,000 logs without topics,
+ * which take two deletes and a quarter of a second.
  */
 export const MOST_DECODED_BYTES = 512 << 10
 
 /**
- * Deletes blocks that are in a listed segment from LevelDB, as far as their hashes are in listed files: newer ones from the oldest up, then
- * those that were fetched later from the newest down.
- * @param operations after so many puts and deletes, or after {@link MOST_DECODED_BYTES}, no further block follows
+ * Deletes blocks that are in a listed segment from LevelDB if their hashes are in listed files:
+ * newer ones from the oldest up, then those that were fetched later from the newest down.
+ * @param operations after this many puts and deletes, or after {@link MOST_DECODED_BYTES}, no
+ * further block follows
  */
 export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: number): void {
   const end = batch.length + operations
@@ -309,7 +324,10 @@ function moveBlock(
   return results.length + (block?.length ?? 0)
 }
 
-/** The hash of the consensus header, which the next block names in both of its headers: the Ethereum one is decoded faster. */
+/**
+ * Returns the hash of the consensus header, which the next block names in both of its headers: the
+ * Ethereum one is decoded faster.
+ */
 function consensusHashOf(db: DatabaseReader, reader: ChainReader, height: number): Uint8Array | undefined {
   if (height === 0) return undefined
   const named = reader.header(height + 1)?.parentBeaconBlockRoot

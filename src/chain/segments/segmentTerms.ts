@@ -22,15 +22,17 @@ import { ByteSink, ByteSource, ColumnError } from './columns.ts'
 import { BlockUnavailable, firstOfSegment, type HeightRange, rangeName, SEGMENT_BLOCKS } from './segments.ts'
 
 /*
- * The terms of logs and events of the blocks in a segment, in a file beside it: LevelDB takes fourteen bytes and more for each term of each
- * block, this file about four. It is a file of the same format as a segment (src/storage/segmentFile.ts), whose frames are pages. Terms are
- * in it as fingerprints, the first 4 bytes of a hash, ascending, each with its heights:
+ * The terms of logs and events of the blocks in a segment, in a file next to the segment: LevelDB
+ * takes fourteen bytes and more for each term of each block, this file about four. It is a file of
+ * the same format as a segment (src/storage/segmentFile.ts), whose frames are pages. It has the
+ * terms as fingerprints, the first 4 bytes of a hash, ascending, each with its heights:
  *
  *   page: for each fingerprint its difference to the one before (of the first: to the page's first), then its heights: the first one as
  *   twice its offset in the segment, plus one when there are more; then how many more, less one, and of each its difference to the height
  *   before, less one. All numbers are varints.
  *
- * Two terms may have the same fingerprint, so a reader may be given heights whose blocks do not have its term, but misses none.
+ * Two terms may have the same fingerprint, so a reader may get heights whose blocks do not have its
+ * term, but misses none.
  *
  * The database lists each file with the first fingerprint and the length of every page, so that a term is looked up by reading one page.
  */
@@ -51,7 +53,7 @@ const PAGE_BYTES = 8 << 10
 const PAGE_ENTRY_BYTES = 8
 /** Bits of a height's offset in its segment. */
 const OFFSET_RANGE = SEGMENT_BLOCKS
-/** So many terms of blocks are sorted in memory at once; 8 bytes each. */
+/** Number of terms of blocks sorted in memory at once; 8 bytes each. */
 const MAX_SORTED = 4 << 20
 const FINGERPRINTS = 2 ** 32
 
@@ -65,26 +67,32 @@ export function termsName(range: HeightRange): string {
   return `${rangeName(range)}${TERMS_EXTENSION}`
 }
 
-/** Key of the list's entry for the terms of the segment with a block. */
+/** Returns the key of the list's entry for the terms of the segment with a block. */
 export function termsKey(height: number): Uint8Array {
   return columnKey(Column.segmentTerms, heightBytes(firstOfSegment(height) / SEGMENT_BLOCKS))
 }
 
-/** Key and value of a file in the database's list. */
+/** Returns the key and value of a file in the database's list. */
 export function termsEntry(terms: ListedTerms): readonly [Uint8Array, Uint8Array] {
   const { first, last, bytes, sha256, offset, pages } = terms
   const numbers = [first, last, bytes, offset].map(BigInt)
   return [termsKey(first), encodeRLP([...numbers, sha256, pages])]
 }
 
-/** The listed terms of the segment with a block; undefined when its terms are in LevelDB, or in no index. */
+/**
+ * Returns the listed terms of the segment with a block; undefined when its terms are in LevelDB, or
+ * in no index.
+ */
 export function findTerms(db: KeyReader, height: number): ListedTerms | undefined {
   const bytes = db.get(termsKey(height))
   const terms = bytes && decodeTermsEntry(bytes)
   return terms !== undefined && height >= terms.first && height <= terms.last ? terms : undefined
 }
 
-/** Adds to a batch what takes the terms of the segment with a block from the list. @returns their file, if there is one */
+/**
+ * Adds to a batch the delete that unlists the terms of the segment with a block.
+ * @returns their file, if there is one
+ */
 export function unlistTerms(
   db: KeyReader & Pick<DatabaseReader, 'location'>,
   batch: WriteBatch,
@@ -96,7 +104,10 @@ export function unlistTerms(
   return [termsPath(db.location, terms)]
 }
 
-/** All listed files of terms, oldest first. One after the other: the list of pages of each may take some kilobytes. */
+/**
+ * Yields all listed files of terms, oldest first, one at a time: the list of pages of each may take
+ * some kilobytes.
+ */
 export async function* listTerms(db: Pick<DatabaseReader, 'entries'>): AsyncIterable<ListedTerms> {
   const start = columnKey(Column.segmentTerms)
   for await (const [, value] of db.entries({ start, end: prefixEnd(start) })) yield decodeTermsEntry(value)
@@ -118,9 +129,10 @@ interface TermsSource extends HeightRange {
 }
 
 /**
- * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage, checked, and in the place of any other. All
- * nodes make the same bytes of the same blocks.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage,
+ * checked, and has replaced any other. All nodes make the same bytes from the same blocks.
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  */
 export async function writeTerms(
   location: string,
@@ -148,7 +160,7 @@ export async function writeTerms(
   return listedTerms(await createSegmentFile(termsPath(location, source), content, check, pause), source, content.end)
 }
 
-/** What the database lists of a file. */
+/** Returns the database's list entry for a file. */
 function listedTerms({ bytes, sha256, frames }: SegmentIndex, { first, last }: HeightRange, pages: Uint8Array) {
   return { first, last, bytes, sha256, offset: frames[0]!.offset, pages }
 }
@@ -159,7 +171,7 @@ interface Page {
   readonly bytes: Uint8Array
 }
 
-/** At least one page, so that there is a file where no block has terms. */
+/** Packs the terms into at least one page, so that there is a file even when no block has terms. */
 async function packPages(source: TermsSource, pause: () => Promise<void>): Promise<readonly Page[]> {
   const pages: Page[] = []
   const maxSorted = source.maxSorted ?? MAX_SORTED
@@ -270,10 +282,12 @@ function fingerprint(key: Uint8Array): number {
 }
 
 /**
- * Heights of blocks in a segment that may have a term, ascending; none when the database lists no terms of this segment.
+ * Returns the heights of blocks in a segment that may have a term, ascending; none when the
+ * database lists no terms of this segment.
  * @param height of any block of the segment
  * @param key column and term
- * @throws DatabaseError when the file is damaged; BlockUnavailable when the database does not list it any more
+ * @throws DatabaseError when the file is damaged; BlockUnavailable when the database no longer
+ * lists it
  */
 export function readTermHeights(
   db: Pick<DatabaseReader, 'location' | 'get' | 'newest' | 'onDamage'>,
@@ -299,14 +313,14 @@ export function readTermHeights(
         ? damagedFile(path, page.place.offset, `a page cannot be decoded: ${cause.message}`, cause)
         : cause
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
-    // A file that is in no list any more may be removed, while snapshots still have it in their list.
+    // A file that is no longer listed may be removed while snapshots still list it.
     if (findTerms(db.newest ?? db, height) === undefined) throw new BlockUnavailable(height)
     db.onDamage?.(error)
     throw error
   }
 }
 
-/** The only page that may have a fingerprint. */
+/** Returns the only page that may have a fingerprint. */
 function findPage({ offset, pages }: ListedTerms, wanted: number) {
   const view = new DataView(pages.buffer, pages.byteOffset, pages.length)
   let number = -1
@@ -343,15 +357,18 @@ export function hasTermsFile(location: string, range: HeightRange): boolean {
   return hasSegmentFile(termsPath(location, range))
 }
 
-/** What the database has to list of a file that {@link writeTerms} has completed. @throws DatabaseError when it is damaged */
+/**
+ * Reads the database's list entry from a file that {@link writeTerms} has completed.
+ * @throws DatabaseError when it is damaged
+ */
 export function readTermsFile(location: string, range: HeightRange): ListedTerms {
   const index = readSegmentIndex(termsPath(location, range))
   return listedTerms(index, range, readSegmentEnd(index))
 }
 
 /**
- * Checks the file of listed terms, in small steps: gives after each how many bytes it has read.
- * @throws DatabaseError when it is missing, damaged or another one
+ * Checks the file of listed terms in small steps, and yields the number of bytes read after each.
+ * @throws DatabaseError when it is missing, damaged or a different file
  */
 export function* checkTermsFile(location: string, terms: ListedTerms): Generator<number, void, void> {
   const path = termsPath(location, terms)

@@ -24,15 +24,19 @@ import { decodeFrame, decodeFrameTimes, encodeFrame, FRAME_BLOCKS, type StoredBl
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
 /*
- * Old blocks in files: 8,192 blocks a segment (src/storage/segmentFile.ts), in frames of at most 64 blocks (blockFrame.ts). The database
- * lists the segments that it is made of; files that it does not list are none of its parts.
+ * Old blocks in files: 8,192 blocks per segment (src/storage/segmentFile.ts), in frames of at most
+ * 64 blocks (blockFrame.ts). The database lists its segments; files that it does not list are not
+ * part of it.
  */
 
-/** Blocks in a segment. The first one of a chain that began with a snapshot may have fewer. */
+/** Blocks in a segment. The first one of a chain that started from a snapshot may have fewer. */
 export const SEGMENT_BLOCKS = 8_192
 /** A frame ends with the block that makes it longer, before it is packed. */
 const FRAME_BYTES = 512 << 10
-/** Of the first frame; what later frames have in common with it takes few bytes there. */
+/**
+ * Bytes of the first frame; later frames need few bytes for the parts that they have in common with
+ * it.
+ */
 const DICTIONARY_BYTES = 16 << 10
 
 /** Heights of the first and last block. */
@@ -41,7 +45,7 @@ export interface HeightRange {
   readonly last: number
 }
 
-/** What the name of a segment's file says. */
+/** Facts in the name of a segment's file. */
 export interface NamedSegment extends HeightRange {
   /** whether its blocks are without transactions and results, which the node has dropped */
   readonly isBare?: boolean
@@ -70,8 +74,9 @@ export function rangeName({ first, last }: HeightRange): string {
 }
 
 /**
- * Checks the file of a listed segment, in small steps: gives after each how many bytes it has read.
- * @throws DatabaseError when it is missing, damaged or another one
+ * Checks the file of a listed segment in small steps, and yields the number of bytes read after
+ * each.
+ * @throws DatabaseError when it is missing, damaged or a different file
  */
 export function* checkSegmentFile(location: string, segment: ListedSegment): Generator<number, void, void> {
   const path = segmentPath(location, segment)
@@ -85,7 +90,7 @@ function checkListed({ path, bytes, sha256 }: SegmentIndex, segment: ListedSegme
   throw damagedFile(path, undefined, 'it is not the file that the database lists')
 }
 
-/** The first height of the segment that a block belongs to. */
+/** Returns the first height of the segment that a block belongs to. */
 export function firstOfSegment(height: number): number {
   return height - (height % SEGMENT_BLOCKS)
 }
@@ -95,19 +100,19 @@ export function lastOfSegment(height: number): number {
   return firstOfSegment(height) + SEGMENT_BLOCKS - 1
 }
 
-/** Key and value of a segment in the database's list. */
+/** Returns the key and value of a segment in the database's list. */
 export function segmentEntry(segment: ListedSegment): readonly [Uint8Array, Uint8Array] {
   const { first, last, bytes, sha256, isBare = false } = segment
   const fields = [BigInt(first), BigInt(last), BigInt(bytes), sha256]
   return [segmentKey(first), encodeRLP(isBare ? [...fields, 1n] : fields)]
 }
 
-/** The key of a segment in the database's list. @param height of any of its blocks */
+/** Returns the key of a segment in the database's list. @param height of any of its blocks */
 export function segmentKey(height: number): Uint8Array {
   return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
 }
 
-/** The listed segment that has a block; undefined when there is none. */
+/** Returns the listed segment that has a block; undefined when no segment has it. */
 export function findSegment(db: KeyReader, height: number): ListedSegment | undefined {
   const bytes = db.get(segmentKey(height))
   const segment = bytes && decodeSegmentEntry(bytes)
@@ -126,7 +131,7 @@ export function writeMovedRecord(batch: WriteBatch, height: number): void {
   batch.put(MOVED_KEY, heightBytes(height))
 }
 
-/** All listed segments, oldest first. */
+/** Returns all listed segments, oldest first. */
 export async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedSegment[]> {
   const segments: ListedSegment[] = []
   const range = { start: columnKey(Column.segment), end: columnKey(Column.segment + 1) }
@@ -146,7 +151,7 @@ function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
   return { first: number(first), last: number(last), bytes: number(size), sha256, isBare: bare !== undefined }
 }
 
-/** What is packed into a segment file. */
+/** Contents of a segment file that is to be written. */
 interface SegmentSource extends NamedSegment {
   readonly genesisHash: Uint8Array
   /** that decided the last block: those of the others are in the next blocks */
@@ -156,9 +161,11 @@ interface SegmentSource extends NamedSegment {
 }
 
 /**
- * Writes a segment and reads it again: when this resolves, the file is on stable storage and gives each block as `source` does.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
- * @throws Error when what was written is not what is read from it
+ * Writes a segment and reads it again: when this resolves, the file is on stable storage and has
+ * each block as `source` has it.
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
+ * @throws Error when the file does not read back as it was written
  */
 export async function writeSegment(
   location: string,
@@ -177,7 +184,8 @@ export async function writeSegment(
 }
 
 /**
- * The first block of a segment file that is not what `read` gives; undefined when all are the same.
+ * Returns the first block of a segment file that differs from the one that `read` returns;
+ * undefined when all are the same.
  * @param pause awaited between small steps
  * @throws DatabaseError when the file is damaged
  */
@@ -195,7 +203,7 @@ export async function differingBlock(
 }
 
 /**
- * Blocks as the content of a segment file. The first frame makes the dictionary.
+ * Returns the blocks as the content of a segment file. The first frame makes the dictionary.
  * @throws Error, while the frames are made, when a block would not be the same again
  */
 export function packSegment({ first, last, genesisHash, lastCommit, read }: SegmentSource): SegmentContent {
@@ -235,13 +243,13 @@ function isSame(a: StoredBlock, b: StoredBlock): boolean {
   return parts.every(([x, y]) => (x === undefined || y === undefined ? x === y : equalBytes(x, y)))
 }
 
-/** What a thread has read of segments: ends of files, and a few frames. */
+/** A thread's cache of segments: ends of files, and a few frames. */
 export interface SegmentCache {
   /** by path */
   readonly indexes: Map<string, SegmentIndex>
   /** by path and number of the first block */
   readonly frames: Map<string, readonly StoredBlock[]>
-  /** how many frames are kept */
+  /** how many frames are cached */
   readonly mostFrames: number
 }
 
@@ -256,19 +264,20 @@ export function createSegmentCache(mostFrames = CACHED_FRAMES): SegmentCache {
 /** The end of a file takes some kilobytes. */
 const CACHED_INDEXES = 64
 
-/** A block was dropped while somebody still read an older snapshot of the database. */
+/** A block was dropped while a reader still used an older snapshot of the database. */
 export class BlockUnavailable extends Error {
   override readonly name = 'BlockUnavailable'
 
   constructor(height: number) {
-    super(`pruned history unavailable: block ${height} is not kept any more`)
+    super(`pruned history unavailable: block ${height} was dropped`)
   }
 }
 
 /**
- * A block from its segment; undefined when no segment has it.
- * @param onDecode called before a frame is decoded, where the block is not in the cache
- * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
+ * Reads a block from its segment; undefined when no segment has it.
+ * @param onDecode called before a frame is decoded, when the block is not in the cache
+ * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database no longer
+ * lists it
  */
 export function readFromSegment(
   db: SegmentDatabase,
@@ -280,8 +289,9 @@ export function readFromSegment(
 }
 
 /**
- * header.time of a block in its segment, in milliseconds; undefined when no segment has it. For far less work than the block.
- * @throws what {@link readFromSegment} throws
+ * Reads header.time of a block in its segment, in milliseconds; undefined when no segment has it.
+ * Takes far less work than the block.
+ * @throws the errors of {@link readFromSegment}
  */
 export function readTimeFromSegment(db: SegmentDatabase, cache: SegmentCache, height: number): number | undefined {
   return fromSegment(db, cache, height, (index) => {
@@ -309,7 +319,7 @@ function fromSegment<T>(
     return read(index)
   } catch (error) {
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
-    // A file that is in no list any more may be removed, while snapshots still have it in their list.
+    // A file that is no longer listed may be removed while snapshots still list it.
     const listed = findSegment(db.newest ?? db, height)
     if (listed === undefined || segmentPath(db.location, listed) !== path) throw new BlockUnavailable(height)
     db.onDamage?.(error)
@@ -317,7 +327,7 @@ function fromSegment<T>(
   }
 }
 
-/** A block of a file that is known to be whole. @throws DatabaseError when it is not */
+/** Reads a block of a file that is known to be whole. @throws DatabaseError when it is not */
 export function readFromIndex(
   index: SegmentIndex,
   { frames, mostFrames }: SegmentCache,
@@ -350,7 +360,10 @@ function wholeFrame<T>({ path }: SegmentIndex, { offset }: FramePlace, decode: (
   }
 }
 
-/** The value under a key; at most `most` are kept, of which the oldest goes first. */
+/**
+ * Returns the value under a key from a cache of at most `most` values, which drops the oldest
+ * first.
+ */
 function remember<T>(known: Map<string, T>, most: number, key: string, read: () => T): T {
   const cached = known.get(key)
   if (cached !== undefined) return cached
@@ -360,7 +373,7 @@ function remember<T>(known: Map<string, T>, most: number, key: string, read: () 
   return value
 }
 
-/** A block as LevelDB has it. @throws DatabaseError when it has not */
+/** Reads a block as LevelDB has it. @throws DatabaseError when it has not */
 export function storedBlock(db: KeyReader, height: number): StoredBlock {
   const suffix = heightBytes(height)
   const header = db.get(columnKey(Column.header, suffix))

@@ -6,13 +6,13 @@ import { listSegments, segmentName } from './segments.ts'
 import { listTerms, termsName } from './segmentTerms.ts'
 
 /*
- * Files of segments are written before they are listed in the database, and removed after they are listed no more. A crash between both
- * leaves a file that nobody reads.
+ * Files of segments are written before they are listed in the database, and removed after they are
+ * no longer listed. A crash in between leaves a file that is never read.
  */
 
 /**
- * Checks that every listed segment, and every listed file of terms or hashes, is there in its size, and removes files that are not listed.
- * Only while nobody else writes or reads.
+ * Checks that every listed segment, and every listed file of terms or hashes, exists with its size,
+ * and removes files that are not listed. Must be called only while no other thread writes or reads.
  * @throws DatabaseError
  */
 export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'get' | 'location'>): Promise<void> {

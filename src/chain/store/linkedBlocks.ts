@@ -8,11 +8,12 @@ import { type BlockId, equalBlockId } from '../comet/types.ts'
 import { ConsensusDecodingError } from '../comet/wire.ts'
 
 /*
- * The chain of hashes, from a block that is known to be the chain's downwards: a block names the one before it by both of its hashes, so
- * whoever gives that one cannot change it. Snapshots, restores and the backfill of old blocks are verified by it.
+ * The chain of hashes, downwards from a block that is known to be the chain's. A block names the
+ * one before it by both of that block's hashes, so the peer or file that supplies that block cannot
+ * change it. Snapshots, restores and the backfill of old blocks are verified by this chain.
  */
 
-/** What a block says of the one before it: enough to recognize that one. */
+/** A block's reference to the one before it: enough to recognize that one. */
 export interface BlockLink {
   readonly height: number
   readonly blockId: BlockId
@@ -33,18 +34,24 @@ export class LinkError extends Error {
   override readonly name = 'LinkError'
 }
 
-/** The link to the block before this one. */
+/** Returns the link to the block before this one. */
 export function linkBefore({ header }: Pick<ConsensusBlock, 'header'>): BlockLink {
   return { height: header.height - 1, blockId: header.lastBlockId, ethereumHash: header.appHash }
 }
 
-/** How the next block names this one, which nobody has verified. @throws LinkError when it cannot be decoded */
+/**
+ * Returns the link by which the next block names this unverified block.
+ * @throws LinkError when it cannot be decoded
+ */
 export function linkOf(height: number, { block, header }: EncodedBlock): BlockLink {
   const hash = headerHash(decode(height, block).header)
   return { height, blockId: { hash, partSetHeader: createPartSet(block).header }, ethereumHash: keccak256(header) }
 }
 
-/** A block with all of its transactions. The root of the parts covers every byte of it. @throws LinkError */
+/**
+ * Reads a block with all of its transactions. The root of the parts covers every byte.
+ * @throws LinkError
+ */
 export function readWholeBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {
   const block = readNamed(encoded, link)
   if (!equalBlockId({ hash: link.blockId.hash, partSetHeader: createPartSet(encoded.block).header }, link.blockId)) {
@@ -54,8 +61,8 @@ export function readWholeBlock(encoded: EncodedBlock, link: BlockLink): Consensu
 }
 
 /**
- * A block whose transactions were left out: what is there has the hashes in its header. Of the last commit no hash covers the round: a
- * signature has to show it.
+ * Reads a block whose transactions were left out: its other parts have their hashes in the header.
+ * No hash covers the round of the last commit: a signature has to prove it.
  * @throws LinkError
  */
 export function readBodilessBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {

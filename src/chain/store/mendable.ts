@@ -7,11 +7,14 @@ import { CALLS_KEY } from '../indexes/callIndex.ts'
 import { INDEXED_KEY } from '../indexes/indexCoverage.ts'
 
 /*
- * What can be mended where it is, because it follows from what is not damaged, or nobody has to have it. All else is made anew: from the
- * node's own blocks, a snapshot or peers.
+ * Entries that can be repaired in place, because they follow from undamaged ones, or because a node
+ * can do without them. All others are rebuilt: from the node's own blocks, a snapshot or peers.
  */
 
-/** The state at the head: what its accounts, slots and native entries are, its trie proves, and the other way round. */
+/**
+ * The state at the head: the trie proves its accounts, slots and native entries, and they prove the
+ * trie.
+ */
 export const STATE_COLUMNS: readonly number[] = [
   Column.account,
   Column.slot,
@@ -44,7 +47,7 @@ export const INDEX_COLUMNS: readonly number[] = [
 ]
 
 const metaKey = (name: string): Uint8Array => columnKey(Column.chainMeta, new TextEncoder().encode(name))
-/** What a repair has begun. */
+/** Key of the marker of an unfinished repair. */
 export const REPAIR_KEY = metaKey('repair')
 const MENDABLE_META: readonly Uint8Array[] = [
   FORMAT_KEY,
@@ -59,7 +62,7 @@ const MENDABLE: ReadonlySet<number> = new Set([
   ...STATE_COLUMNS,
   ...HISTORY_COLUMNS,
   ...INDEX_COLUMNS,
-  // What the state is follows from the newest block; what a restore has left over nobody needs.
+  // The head of the state follows from the newest block; leftovers of a restore are not needed.
   Column.stateMeta,
   Column.restore,
   // Who called whom says which blocks to execute again, and a node can do without.
@@ -68,8 +71,9 @@ const MENDABLE: ReadonlySet<number> = new Set([
 const COLUMNS: ReadonlySet<number> = new Set(Object.values(Column))
 
 /**
- * Whether damaged values are of entries that can be mended.
- * @param values their keys by column. An entry of no column is one whose key was damaged: it goes
+ * Whether damaged values are of entries that can be repaired in place.
+ * @param values their keys by column. An entry without a known column has a damaged key: it is
+ * deleted
  */
 export function areMendable(values: ReadonlyMap<number, readonly Uint8Array[]>): boolean {
   const isMendable = (key: Uint8Array): boolean =>
@@ -79,7 +83,7 @@ export function areMendable(values: ReadonlyMap<number, readonly Uint8Array[]>):
   return [...values.values()].every((keys) => keys.every(isMendable))
 }
 
-/** What a repair still has to do whatever is found, since it has begun to. */
+/** Work that an unfinished repair must complete, whatever the next check finds. */
 export interface RepairMarker {
   /** older states are to be forgotten */
   readonly history?: boolean
@@ -87,10 +91,10 @@ export interface RepairMarker {
   readonly index?: boolean
 }
 
-/** What is to be done where nobody knows what was begun. */
+/** The marker to use when it is not known which work was begun. */
 export const EVERYTHING: RepairMarker = { history: true, index: true }
 
-/** undefined: none has begun */
+/** Returns undefined when no repair is unfinished. */
 export function readRepairMarker(db: KeyReader): RepairMarker | undefined {
   const bytes = db.get(REPAIR_KEY)
   return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as RepairMarker)

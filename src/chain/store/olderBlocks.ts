@@ -12,24 +12,26 @@ import { type BlockLink, type EncodedBlock, LinkError, linkBefore, readBodilessB
 import type { ChainReader } from './store.ts'
 
 /*
- * Old blocks without their transactions: what a node that began with a snapshot fetches from others, so that it can judge evidence and
- * serve light clients as any other node does.
+ * Old blocks without their transactions. A node that started from a snapshot fetches them from
+ * others, so that it can judge evidence and serve light clients like any other node.
  */
 
-/** A block without its transactions, as it travels. Nothing of it is known to be true. */
+/** A block without its transactions, as it travels. It is not verified. */
 export interface OlderBlock extends EncodedBlock {
   /** tendermint.types.ValidatorSet of the block; undefined when it is that of the block above */
   readonly validators: Uint8Array | undefined
 }
 
 export interface OlderBlocks {
-  /** from the highest down, without gaps; empty when there is not even the first */
+  /** from the highest down, without gaps; empty when the first is missing */
   readonly blocks: readonly OlderBlock[]
   /** the validators of the block below, when these are others: they signed the lowest block's last commit */
   readonly below: Uint8Array | undefined
 }
 
-/** What a node can give of a block; undefined where it does not have it with its validators. */
+/**
+ * Reads a block for another node; undefined where this node does not have it with its validators.
+ */
 export function readOlderBlock(
   chain: Pick<ChainReader, 'base' | 'headHeight' | 'header' | 'consensusBlock' | 'validatorSetAt'>,
   height: number,
@@ -59,7 +61,7 @@ export function readValidatorsBelow(
   return isOther ? encodeValidatorSet(below) : undefined
 }
 
-/** Where older blocks are to go on. */
+/** The point from which older blocks continue downwards. */
 export interface OlderBlocksStart {
   readonly link: BlockLink
   /** tendermint.types.ValidatorSet of the block above */
@@ -79,11 +81,13 @@ export interface VerifiedBlock extends OlderBlock {
 }
 
 /**
- * Accepts blocks only when each is the one that the block above it names, and when their validators are those that their headers name.
- * The transactions are left out, so the root of a block's parts says nothing: evidence and last commit have their hashes in the header.
- * The round of a commit has none, so one of the signatures must show it. A block whose last commit was signed by nobody known is left out, with
- * those below it: their validators may come with another answer.
- * @returns those that are right, from the highest down; or what is false, which no honest node sends
+ * Accepts blocks only when each is the one that the block above names, and when its validators are
+ * those that its header names. The transactions are left out, so the root of the parts cannot be
+ * checked, but the header has the hashes of evidence and last commit. No hash covers a commit's
+ * round, so one of the signatures must prove it. If no known validator signed a block's last
+ * commit, that block and those below are left out: their validators may come with another answer.
+ * @returns the valid blocks, from the highest down; or the error of an answer that no honest node
+ * sends
  */
 export function verifyOlderBlocks(
   answer: OlderBlocks,
@@ -118,7 +122,7 @@ function followLinks(
     if (!equalBytes(validatorSetHash(set), validatorsHash))
       throw new LinkError(`block ${height}: it has other validators`)
     const round = checkRound(block, keys, chainId, verify)
-    if (round === 'false') throw new LinkError(`block ${height}: nobody has signed its last commit in that round`)
+    if (round === 'false') throw new LinkError(`block ${height}: no validator has signed its last commit in that round`)
     if (round === 'unknown') break
     verified.push({ ...encoded, height, hash, consensusHash: blockId.hash, validatorsHash })
     link = linkBefore(block)
@@ -135,7 +139,10 @@ function readSet(bytes: Uint8Array): ValidatorSet {
   }
 }
 
-/** Public keys by address. An address is the hash of a key, so it does not matter who says which key has it. */
+/**
+ * Returns the public keys by address. An address is the hash of a key, so it does not matter who
+ * says which key has it.
+ */
 function keysOf(sets: readonly (ValidatorSet | undefined)[]): ReadonlyMap<string, Uint8Array> {
   const keys = new Map<string, Uint8Array>()
   for (const set of sets) {
@@ -151,7 +158,7 @@ function checkRound(
   chainId: string,
   verify: VerifySignature,
 ): 'right' | 'false' | 'unknown' {
-  // Nobody decided the block before the first one.
+  // The block before the first one was not decided by votes.
   if (header.height === 1) return 'right'
   const index = lastCommit.signatures.findIndex(
     ({ flag, validatorAddress }) => flag === BLOCK_ID_FLAGS.commit && keys.has(bytesKey(validatorAddress)),

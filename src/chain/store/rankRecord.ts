@@ -7,8 +7,9 @@ import { incrementPriorities, validatorSetHash } from '../comet/validatorSet.ts'
 export const RECORD_INTERVAL = 64
 
 /**
- * The proposer priorities of one height. With the validator set they give those of the heights after it, by turns, up to the next
- * record. Records are kept by each node in its database (src/chain/store/validatorRecords.ts), and in the state
+ * The proposer priorities of one height. With the validator set they determine those of the
+ * following heights, turn by turn, up to the next record. Each node stores records in its database
+ * (src/chain/store/validatorRecords.ts), and in the state
  * (src/modules/consensus/validatorRanks.ts).
  */
 export interface RankRecord {
@@ -34,7 +35,7 @@ export function rankRecordAt(height: number, set: RankedValidatorSet): RankRecor
   return { height, hash: validatorSetHash(set), proposer, priorities }
 }
 
-/** The record without its height, as a list for RLP. */
+/** Returns the record without its height, as a list for RLP. */
 export function rankFields({ hash, proposer, priorities }: Omit<RankRecord, 'height'>): readonly RLPInput[] {
   return [hash, BigInt(proposer), ...priorities.map(toZigzag)]
 }
@@ -51,7 +52,7 @@ export function readRankFields(height: number, fields: readonly RLPItem[]): Rank
 }
 
 /**
- * The validators of `height` with their priorities.
+ * Returns the validators of `height` with their priorities.
  * @param set whose hash the record has
  * @param height that of the record or a later one, before the next record
  */

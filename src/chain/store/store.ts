@@ -41,11 +41,20 @@ import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
 /** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
-  /** lowest block whose header and commit are there: 0, or higher where the node began with a snapshot */
+  /**
+   * lowest block whose header and commit are there: 0, or higher where the node started from a
+   * snapshot
+   */
   readonly base: number
-  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them); never below `base` */
+  /**
+   * lowest block whose body and receipts are retained (0 unless BLOCK_HISTORY drops them); never
+   * below `base`
+   */
   readonly oldestBlock: number
-  /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
+  /**
+   * height from which on every block is in the indexes of logs and events; `Infinity` where new
+   * blocks are not indexed (INDEX)
+   */
   readonly indexedFrom: number
   /** the same for who called whom; `Infinity` where new blocks are not in that index (INDEX_TRACES) */
   readonly callsFrom: number
@@ -64,7 +73,7 @@ export interface ChainReader {
   heightsOfConsensusHash(hash: Uint8Array): readonly number[]
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
-  /** how many `transactions` gives, for much less time */
+  /** length of `transactions`, in much less time */
   transactionCount(height: number): number | undefined
   receipts(height: number): readonly Receipt[] | undefined
   /** RLP of the Ethereum block */
@@ -84,12 +93,15 @@ export interface ChainReader {
   blockTimeMs(height: number): number | undefined
   /** the same in protobuf, as it is stored */
   encodedBlock(height: number): Uint8Array | undefined
-  /** the parts of a block as they are stored; undefined where its body is not kept */
+  /** the parts of a block as they are stored; undefined where its body was dropped */
   storedBlock(height: number): StoredBlock | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
-  /** header, commit and validators of a block; undefined where one of them is not there. Below `base` some stay for ever. */
+  /**
+   * header, commit and validators of a block; undefined where one of them is missing. Some below
+   * `base` are retained permanently.
+   */
   lightBlock(height: number): LightBlock | undefined
   /** the lowest height from `height` on that `lightBlock` has; above the head `height` itself */
   nextLightBlock(height: number): number
@@ -98,13 +110,13 @@ export interface ChainReader {
   /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
   /**
-   * Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. Below
-   * `indexedFrom` every header is read, for its bloom filter.
+   * Yields the heights in [from, to], ascending, whose blocks contain a matching log; collisions of
+   * hash prefixes may add others. Below `indexedFrom` every header is read, for its bloom filter.
    */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<readonly number[]>
   /**
-   * Heights in [from, to], ascending, in whose EVM transactions one of these addresses may have called or been called. To be asked for
-   * nothing below `callsFrom`.
+   * Returns the heights in [from, to], ascending, in whose EVM transactions one of these addresses
+   * may have called or been called. To be asked for nothing below `callsFrom`.
    */
   callHeights(
     addresses: readonly Address[],
@@ -113,8 +125,9 @@ export interface ChainReader {
     pause: () => Promise<void>,
   ): Promise<readonly number[]>
   /**
-   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
-   * checks the events, because some blocks may not match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
+   * Yields the heights in [from, to], ascending, whose blocks may contain all terms, in events of
+   * entries or of the block itself. The caller checks the events, because some blocks may not
+   * match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
    */
   eventHeights(
     terms: readonly EventTerm[],
@@ -153,7 +166,7 @@ export interface BlockCache {
   readonly logHeights: KeptHeights
 }
 
-/** What a decoded part of a block counts against the limits of its cache. */
+/** Weight of a decoded part of a block against the limits of its cache. */
 interface Weight {
   readonly transactions: number
   /** encoded */
@@ -184,7 +197,7 @@ export function createBlockCache(): BlockCache {
 }
 
 /**
- * The blocks that a database has now (a snapshot does not change).
+ * Returns the blocks that a database has now (a snapshot does not change).
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
@@ -316,7 +329,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const hashFrom = remember(cache.hashes, hashOf, undefined, CACHED_HASHES)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
-  /** Heights of blocks in segments that a hash may be of. */
+  /** Returns the heights of blocks in segments that a hash may be of. */
   const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] => [
     ...readShortHashHeights(db, kind, wanted),
     ...findHashHeights(db, of, wanted),
@@ -463,7 +476,7 @@ function isHash(found: Uint8Array | undefined, wanted: Uint8Array): boolean {
   return found !== undefined && equalBytes(found, wanted)
 }
 
-/** The entries of a block by position in data.txs, from its stored parts. */
+/** Returns the entries of a block by position in data.txs, from its stored parts. */
 export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
@@ -478,11 +491,11 @@ export function entriesOf(
   return entries
 }
 
-/** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
+/** Decoded blocks that a thread caches: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
 /**
- * Block hashes that a thread keeps: twice as many as BLOCKHASH can read. With fewer than 256, code that reads all of them in turn, for 20 gas
- * each, would have each header read and hashed again.
+ * Block hashes that a thread caches: twice as many as BLOCKHASH can read. With fewer than 256, code
+ * that reads all of them in turn, for 20 gas each, would have each header read and hashed again.
  */
 const CACHED_HASHES = 512
 /** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
@@ -511,13 +524,16 @@ function bytesIn(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** The lowest block whose header and commit are there (see `ChainReader.base`). */
+/** Returns the lowest block whose header and commit are there (see `ChainReader.base`). */
 export function readBase(db: KeyReader): number {
   const base = db.get(BASE_KEY)
   return base === undefined ? 0 : readHeight(base, 0)
 }
 
-/** Key and value that record `height` as the lowest block whose header and commit are there. */
+/**
+ * Returns the key and value that record `height` as the lowest block whose header and commit are
+ * there.
+ */
 export function baseEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [BASE_KEY, heightBytes(height)]
 }
@@ -535,13 +551,13 @@ export function writeOldestBlocks(
 }
 
 const BASE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('base'))
-/** height ‖ state root: what a snapshot brought, with which this database began */
+/** height ‖ state root of the snapshot with which this database began */
 export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2
 
-/** Key and value that record `height` as the lowest block whose body is kept. */
+/** Returns the key and value that record `height` as the lowest block whose body is retained. */
 export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [OLDEST_KEY, heightBytes(height)]
 }

@@ -53,8 +53,9 @@ export function isEmptyResult(entries: readonly StoredEntry[], { begin, end }: B
 }
 
 /**
- * RLP of the results, given by position in data.txs. Blooms and cumulative gas are not stored but computed when the results are read.
- * Trailing parts that blocks of plain transfers do not have are left out of the lists.
+ * Returns the RLP of the results, by position in data.txs. Blooms and cumulative gas are not stored
+ * but computed on reading. Trailing parts that blocks of plain transfers do not have are left out
+ * of the lists.
  */
 export function encodeResults(entries: readonly StoredEntry[], blockEvents: BlockEvents): Uint8Array {
   const table = new TextTable()
@@ -95,12 +96,16 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
   return encodeRLP([executed, skipped, ...rest])
 }
 
-/** In so many lists are those of logs, transfers and events of a transaction, and each event of a block. */
+/**
+ * Nesting depth of the lists of a transaction's logs, transfers and events, and of each event of a
+ * block.
+ */
 const LISTS_AROUND_LOGS = 3
 
 /**
- * Logs are decoded when they are asked for: those of a full block take longer than all the rest.
- * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
+ * Decodes results. Logs are decoded only when they are read: those of a full block take longer than
+ * all the rest.
+ * @throws Error when {@link encodeResults} did not make the bytes (a damaged database)
  */
 export function decodeResults(bytes: Uint8Array): StoredResults {
   const parts = list(decodeDownTo(bytes, LISTS_AROUND_LOGS))
@@ -142,8 +147,8 @@ export function decodeResults(bytes: Uint8Array): StoredResults {
 }
 
 /**
- * How many EVM transactions {@link decodeResults} would give.
- * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
+ * Returns the number of EVM transactions in the results, without decoding them.
+ * @throws Error when {@link encodeResults} did not make the bytes (a damaged database)
  */
 export function countExecuted(bytes: Uint8Array): number {
   const executed = itemAt(bytes, itemAt(bytes, 0).start)
@@ -205,7 +210,7 @@ function decodeLog(item: PartlyEncodedItem): Log {
   return { address: bytesOf(address), topics: list(topics).map(bytesOf), data: bytesOf(data) }
 }
 
-/** The items of a list, which may have stayed encoded. */
+/** Returns the items of a list, which may have stayed encoded. */
 function list(value: PartlyEncodedItem | undefined): readonly PartlyEncodedItem[] {
   if (value instanceof EncodedItem) return list(decodeRLP(value.bytes))
   if (value === undefined || value instanceof Uint8Array) throw new Error('damaged block results: a list was expected')
@@ -229,7 +234,7 @@ function number(value: PartlyEncodedItem | undefined): number {
 class TextTable {
   readonly #positions = new Map<string, bigint>()
 
-  /** The number of a text: its index in {@link TextTable.texts}. */
+  /** Returns the number of a text: its index in {@link TextTable.texts}. */
   add(text: string): bigint {
     const known = this.#positions.get(text)
     if (known !== undefined) return known

@@ -43,8 +43,9 @@ export function writeValidators(
 }
 
 /**
- * Adds deletes to a batch, which take back what {@link writeValidators} wrote for `height`, the highest one. The set itself stays, with
- * this height as its newest use: an earlier height may have the same one.
+ * Adds deletes to a batch, which revert the writes of {@link writeValidators} for `height`, the
+ * highest one. The set itself stays, with this height as its newest use: an earlier height may have
+ * the same one.
  */
 export function removeValidators(batch: WriteBatch, db: KeyReader, height: number): void {
   const indexKey = segmentKey(height)
@@ -64,7 +65,7 @@ export function dropValidators(batch: WriteBatch, db: KeyReader, from: number, u
   for (let start = from - (from % RECORD_INTERVAL); start + RECORD_INTERVAL <= until; start += RECORD_INTERVAL) {
     const end = start + RECORD_INTERVAL
     const offsets = db.get(segmentKey(start))
-    // A chain that began with a snapshot has no validators of the blocks before it.
+    // A chain that started from a snapshot has no validators of the blocks before it.
     if (offsets === undefined) continue
     const current = readRecord(db, end)
     if (current === undefined) throw damaged(db, end)
@@ -102,7 +103,7 @@ interface OlderValidators {
  */
 export function writeOlderValidators(batch: WriteBatch, db: KeyReader, blocks: readonly OlderValidators[]): void {
   const used = new Set<string>()
-  /** by interval: which heights of it have a record */
+  /** by interval: heights with a record, as offsets */
   const offsets = new Map<number, number[]>()
   for (const [index, { height, hash, set }] of blocks.entries()) {
     if (set !== undefined) {
@@ -132,8 +133,8 @@ export function sharesValidatorIndex(height: number, headHeight: number): boolea
 }
 
 /**
- * Validators of block `height` with their priorities; undefined where nothing is stored, or no priorities are. The caller bounds the
- * height.
+ * Returns the validators of block `height` with their priorities; undefined where nothing is
+ * stored, or no priorities are. The caller bounds the height.
  */
 export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
   const record = readRecord(db, height)
@@ -148,7 +149,7 @@ export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | 
   return record && readSet(db, record.hash)
 }
 
-/** The newest record up to `height`. */
+/** Returns the newest record up to `height`. */
 function readRecord(db: KeyReader, height: number): RankRecord | undefined {
   const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % RECORD_INTERVAL)
   if (offset === undefined) return undefined
@@ -168,7 +169,7 @@ function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
   return set
 }
 
-/** The set with a hash; undefined when it is not stored. */
+/** Returns the set with a hash; undefined when it is not stored. */
 export function findSet(db: Pick<KeyReader, 'get'>, hash: Uint8Array): ValidatorSet | undefined {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
   if (bytes === undefined) return undefined

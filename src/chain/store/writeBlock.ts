@@ -51,7 +51,10 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   putBodyEntries(batch, { height: block.header.number, entries, events, isIndexed })
 }
 
-/** Adds what the indexes of hashes have of a block itself. `consensusHash` is undefined for the genesis block. */
+/**
+ * Adds a block's own entries in the indexes of hashes. `consensusHash` is undefined for the genesis
+ * block.
+ */
 export function putHashEntries(
   batch: Pick<WriteBatch, 'put'>,
   block: { readonly height: number; readonly hash: Hash; readonly consensusHash: Uint8Array | undefined },
@@ -61,7 +64,7 @@ export function putHashEntries(
   if (block.consensusHash !== undefined) batch.put(consensusHashKey(block.consensusHash), height)
 }
 
-/** Adds what the indexes of transactions, logs and events have of a block. */
+/** Adds a block's entries in the indexes of transactions, logs and events. */
 export function putBodyEntries(
   batch: Pick<WriteBatch, 'put'>,
   {
@@ -82,13 +85,16 @@ export function putBodyEntries(
   for (const key of envelopeKeys(height, entries)) put(key, EMPTY_BYTES)
 }
 
-/** The key under which a transaction is found by its hash; undefined when it could not start. */
+/**
+ * Returns the key under which a transaction is found by its hash; undefined when it could not
+ * start.
+ */
 export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   if (entry.kind === 'evm') return columnKey(Column.transaction, entry.signed.transaction.hash)
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
 }
 
-/** What the indexes of logs and events have of a block. */
+/** The parts of a block that go into the indexes of logs and events. */
 interface IndexedBlock extends Pick<BlockRecord, 'entries' | 'events'> {
   readonly height: number
   /** whether terms of logs may be packed: see `forEachLogEntry` */
@@ -107,7 +113,7 @@ export function forEachTermEntry(
   for (const key of eventIndexKeys(height, entries, events)) visit(key, EMPTY_BYTES)
 }
 
-/** Keys of the terms of a block, none packed: what files beside segments are made of. */
+/** Returns the keys of a block's terms, unpacked: the input of the files next to segments. */
 export function termKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
   return [...logIndexKeys(height, logsOf(entries)), ...eventIndexKeys(height, entries, events)]
 }
@@ -116,7 +122,7 @@ function logsOf(entries: readonly StoredEntry[]): readonly Log[] {
   return entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
 }
 
-/** Adds deletes of what {@link forEachTermEntry} visits, as the database has it. */
+/** Adds deletes of the entries that {@link forEachTermEntry} visits, as the database has them. */
 export function deleteTermEntries(
   batch: Pick<WriteBatch, 'del'>,
   db: Pick<KeyReader, 'get'>,
@@ -154,7 +160,7 @@ export function writeHeadRecord(batch: WriteBatch, record: HeadRecord): void {
   batch.put(key, value())
 }
 
-/** The entry of a head record: in catch-up only the last of many blocks needs its value. */
+/** Returns the entry of a head record: in catch-up only the last of many blocks needs its value. */
 export function headEntry({ height, decided, resultsHash }: HeadRecord): LateEntry {
   return {
     key: HEAD_KEY,

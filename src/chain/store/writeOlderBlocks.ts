@@ -31,7 +31,7 @@ export function writeOlderBlocks(batch: WriteBatch, db: KeyReader, blocks: reado
   batch.put(...baseEntry(from))
 }
 
-/** A block of which the file has all but its validators. */
+/** A block in a segment file, without the block's bytes; the file does not have the validators. */
 export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
 
 /**

@@ -3,23 +3,31 @@ import { bytesKey } from '../../primitives/bytes.ts'
 
 /** Contracts whose calls are remembered; the oldest are forgotten. */
 const MOST_CONTRACTS = 1_024
-/** So many calls in a block say whether guesses about them pay. */
+/** Number of calls in a block from which on the block shows whether guesses about them pay. */
 const TELLING_CALLS = 16
 /** Blocks in which calls are not offered after guesses about them did not pay: the first time, and at most. */
 const FIRST_REST = 4
 const LONGEST_REST = 256
 /** How fast the mean time of an execution follows. */
 const BELIEF = 1 / 16
-/** So many times the mean is a thread that had to wait, not an execution. */
+/**
+ * A time above this multiple of the mean is due to a thread that had to wait, not to the execution.
+ */
 const MOST_TIMES_MEAN = 8
-/** Processor time that each further thread may cost beside, as a share of an execution in order. */
+/** Extra processor time that each speculator may cost, as a share of an execution in order. */
 const MOST_EXTRA = 0.1
 
-/** What is known of the calls of one contract. Times are milliseconds by the clock: they choose who executes, and no result depends on them. */
+/**
+ * Measured costs of the calls to one contract. Times are milliseconds by the clock: they choose the
+ * thread, and no result depends on them.
+ */
 export interface CallCosts {
   /** the mean of an execution in its turn; 0 before the first */
   executionMs: number
-  /** in the present block: calls, guesses that were right, and times of executions, of guesses, and of all that the executor did for those */
+  /**
+   * in the current block: calls, right guesses, and the times of executions, of guesses, and of the
+   * executor's work for guesses
+   */
   calls: number
   adopted: number
   executedMs: number
@@ -40,12 +48,12 @@ export class Benefit {
   readonly #mostExtra: number
   #block = 0
 
-  /** @param speculators threads that execute beside the executor */
+  /** @param speculators number of threads that execute alongside the executor */
   constructor(speculators: number) {
     this.#mostExtra = MOST_EXTRA * speculators
   }
 
-  /** What is known of the calls that a transaction is one of. */
+  /** Returns the measured costs of calls to the transaction's recipient. */
   costsOf({ transaction: { to } }: SignedTransaction): CallCosts {
     const key = to === undefined ? '' : bytesKey(to)
     let costs = this.#contracts.get(key)
@@ -71,7 +79,7 @@ export class Benefit {
     return this.#block >= offeredFrom
   }
 
-  /** A guess was made, right or wrong. @param overheadMs of the executor for it */
+  /** Called when a guess was made, right or wrong. @param overheadMs of the executor for it */
   guessed(costs: CallCosts, isAdopted: boolean, speculatedMs: number, overheadMs: number): void {
     this.#present.add(costs)
     costs.calls++
@@ -80,7 +88,10 @@ export class Benefit {
     costs.overheadMs += overheadMs
   }
 
-  /** An offered call was executed in its turn. @param overheadMs for the guesses of others */
+  /**
+   * Called when an offered call was executed in its turn.
+   * @param overheadMs for the guesses of others
+   */
   executed(costs: CallCosts, executedMs: number, overheadMs: number): void {
     this.#present.add(costs)
     const { executionMs } = costs

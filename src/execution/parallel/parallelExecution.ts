@@ -19,9 +19,9 @@ import {
   VersionTable,
 } from './versionTable.ts'
 
-/** What a speculator is told: entries of a block that can be executed beforehand. */
+/** A message to the speculators: entries of a block that can be executed beforehand. */
 export interface Offer {
-  /** of the block; 0 is none */
+  /** number of the block's session; 0: no session */
   readonly session: number
   readonly seed: BlockSeed
   readonly timeMs: number
@@ -39,17 +39,17 @@ export interface Offer {
 
 export interface ParallelOptions {
   readonly memory: TableMemory
-  /** Gives an offer to all other threads. */
+  /** Sends an offer to all other threads. */
   readonly send: (offer: Offer) => void
   /** false once one of the other threads has ended */
   readonly areAlive: () => boolean
   /** lets the thread's events happen that have happened */
   readonly pause: () => Promise<void>
-  /** takes what became of the entries that a block has offered */
+  /** called with the outcomes of the entries that a block has offered */
   readonly observe: (counts: ParallelCounts) => void
   /** milliseconds, monotonic; no result depends on it */
   readonly now: () => number
-  /** threads that execute beside this one */
+  /** number of threads that execute alongside this one */
   readonly speculators: number
   /** offers calls also where guesses about them have not paid; false by default */
   readonly isForced?: boolean
@@ -58,13 +58,13 @@ export interface ParallelOptions {
 export interface ParallelCounts {
   /** their execution before their turn counted */
   adopted: number
-  /** what they had read was no longer true: they were executed again */
+  /** values that they had read were no longer true: they were executed again */
   conflicts: number
   /** they were executed in their turn alone */
   alone: number
 }
 
-/** What the executor knows of a block before its entries. */
+/** Facts about a block that the executor knows before its entries. */
 interface ParallelBlockInput extends Pick<Offer, 'seed' | 'timeMs' | 'rules' | 'precompileGas' | 'collectsParties'> {
   /** the parent's */
   readonly state: Pick<StateReader, 'getAccount'>
@@ -79,18 +79,25 @@ export interface ParallelExecution {
   begin(input: ParallelBlockInput): ParallelBlock | undefined
 }
 
-/** What the execution of a block asks of the other threads. */
+/** Access of a block's execution to the work of the other threads. */
 export interface ParallelBlock {
   readonly counts: ParallelCounts
   /** Tells which entries may follow in the block, in this order. @returns whether others may execute any */
   offer(entries: readonly Entry[]): boolean
-  /** What the execution of an offered entry has found out; undefined: it is to be executed in its turn. */
+  /**
+   * Returns the speculative result of an offered entry; undefined: execute the entry in its turn.
+   */
   take(entry: Entry): Promise<TableResult | undefined>
-  /** What was taken was right, and its changes are made; or it was wrong, and the entry is to be executed in its turn. */
+  /**
+   * Reports whether a taken result was right. If so its changes are applied; otherwise the entry is
+   * executed in its turn.
+   */
   guessed(entry: Entry, result: TableResult, isRight: boolean): void
-  /** The entry was executed in its turn. What it wrote may help others to guess. */
+  /**
+   * Reports that the entry was executed in its turn. Its writes may help the speculators to guess.
+   */
   executed(entry: Entry, world: Pick<Journal, 'visitWritten'>): void
-  /** Nothing is taken any more. */
+  /** Ends the block: no further result is taken. */
   close(): void
 }
 
@@ -100,27 +107,33 @@ const LEAST_OFFER = 4
 const PLAIN_GAS = 21_000n
 
 /**
- * Where the executor has come up with the others it keeps the next entries for itself, so that they get ahead of it again: about so many
- * milliseconds of executions, but at most a share of what is left.
+ * When the executor catches up with the speculators, it reserves the next entries for itself so
+ * that they get ahead of it again: about this many milliseconds of execution, but at most a share
+ * of the remaining entries.
  */
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
 const LEAD_SHARE = 1 / 8
-/** With so many more useless guesses than right ones the rest of a block is executed in order. */
+/**
+ * With this many more useless guesses than right ones, the rest of a block is executed in order.
+ */
 const MOST_USELESS = 16
 
 /**
  * Optimistic concurrency within a block, after Block-STM (Gelashvili et al., 2022):
- * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about their order, on the parent's state and
- *    on what they find in the multi-version table.
- * 2. The executor goes through the block in order. It takes what was found out about an entry if all that was read for it is true when its
- *    turn comes; otherwise it executes the entry itself. So results are those of an execution in order, whatever the others do.
- * 3. What it executes itself it adds to the table. Where it comes up with the others, it leaves some entries to itself: to check a guess takes
- *    a part of the time of an execution.
- * 4. It measures what guesses spare and cost, and offers no calls for some blocks where that has not paid ({@link Benefit}).
+ * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about
+ *    their order, on the parent's state and the versions in the multi-version table.
+ * 2. The executor processes the block in order. It takes a speculator's result for an entry if all
+ *    values that were read are true when the entry's turn comes; otherwise it executes the entry
+ *    itself. So results are those of an execution in order, whatever the speculators do.
+ * 3. The executor adds the writes of its own executions to the table. When it catches up with the
+ *    speculators, it reserves some entries for itself: checking a guess takes a part of the time of
+ *    an execution.
+ * 4. It measures the savings and costs of guesses, and stops offering calls for some blocks when
+ *    they have not paid ({@link Benefit}).
  *
- * Fees are credited in order by the executor, and no thread reads the account that gets them unless a contract does. Native transactions
- * are executed in order only.
+ * Fees are credited in order by the executor, and no thread reads the account that receives them
+ * unless a contract does. Native transactions are executed in order only.
  */
 export function createParallelExecution(options: ParallelOptions): ParallelExecution {
   const table = new VersionTable(options.memory)
@@ -152,7 +165,7 @@ function beginBlock(
   const lastOf = new Map<string, number>()
   const hasCode = createCodeLookup(input.state)
   let state: 'new' | 'open' | 'closed' = 'new'
-  /** when the present entry's turn began, or its execution */
+  /** when the current entry's turn began, or its execution */
   let sinceMs = 0
 
   const close = (): void => {
@@ -176,7 +189,10 @@ function beginBlock(
     return Math.max(1, Math.floor(Math.min(count, rest, MOST_LEAD)))
   }
 
-  /** Returns when nobody is executing the entry any more. @returns whether its result is in the table */
+  /**
+   * Waits until no speculator is executing the entry.
+   * @returns whether its result is in the table
+   */
   const settle = async (place: Place): Promise<boolean> => {
     const { index } = place
     table.withhold(index)
@@ -256,7 +272,7 @@ interface Place {
   readonly costs: CallCosts
 }
 
-/** Adds what the executor has executed. */
+/** Adds the writes of an entry that the executor has executed. */
 function publish(table: VersionTable, index: number, world: Pick<Journal, 'visitWritten'>): void {
   table.beginResult(index)
   try {
@@ -277,8 +293,9 @@ interface Choice extends Pick<ParallelBlockInput, 'precompiles'> {
 }
 
 /**
- * The entries whose execution takes longer than the check of a guess about it: EVM transactions that run code that is stored, where guesses
- * pay, and those of the same senders before them, without which their nonces would be wrong.
+ * Returns the entries whose execution takes longer than the check of a guess about it: EVM
+ * transactions that run code that is stored, where guesses pay, and those of the same senders
+ * before them, without which their nonces would be wrong.
  */
 function worthwhile(
   entries: readonly Entry[],

@@ -7,22 +7,25 @@ import type { AdoptedChanges, Journal } from '../../state/journal.ts'
 import { VESTING_FILTER_KEY } from '../../state/vesting.ts'
 import { FLAGS, KEY_BYTES, NoRoom, type TableResult, type VersionTable } from './versionTable.ts'
 
-/** An EVM transaction that was executed before its turn, on a guess of the state before it; records of the table say what it read and wrote. */
+/**
+ * An EVM transaction that was executed before its turn, on a guessed state; records of the table
+ * have its reads and writes.
+ */
 interface Speculation {
   readonly outcome: SpeculatedOutcome
-  /** gas that it used of the block's precompile gas; no call came upon the limit */
+  /** the block's precompile gas that it used; no call hit the limit */
   readonly precompileGas: bigint
   /** who called and was called, where that is indexed */
   readonly parties: readonly Address[]
 }
 
-/** It destroyed no coins, and emitted no native events. */
+/** Outcome of a transaction that destroyed no coins and emitted no native events. */
 type SpeculatedOutcome = Pick<
   AppliedTransaction,
   'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'transfers' | 'createdAddress' | 'fees' | 'blobGasUsed'
 >
 
-/** What the executor has of it. */
+/** The parts of a speculation that the executor uses. */
 interface AdoptedSpeculation extends Omit<Speculation, 'outcome'> {
   readonly outcome: SpeculatedOutcome & { readonly logsBloom: Uint8Array | undefined }
 }
@@ -50,7 +53,10 @@ export function adoptSpeculation(
   return { precompileGas, ...readOutcome(input) }
 }
 
-/** What was written, as changes of a journal; undefined where something that was read is another value there. */
+/**
+ * Returns the writes as changes of a journal; undefined when a value that was read differs in this
+ * world.
+ */
 function changesIfCurrent({ table, count, records }: TableResult, world: Journal): AdoptedChanges | undefined {
   const accounts: AdoptedChanges['accounts'][number][] = []
   const slots: AdoptedChanges['slots'][number][] = []

@@ -20,7 +20,10 @@ export interface SpeculationWorkerOptions {
   readonly memory: TableMemory
   /** which of the speculators this is, from 0 on */
   readonly index: number
-  /** undefined when the newest block that is stored is another one, or it cannot be read: then the executor comes upon the same */
+  /**
+   * undefined when another block is the newest stored one, or it cannot be read: the executor hits
+   * the same error then
+   */
   readonly openParent: (height: number) => OpenParent | undefined
   readonly engine: Engine
   readonly precompiles: PrecompileTable
@@ -28,7 +31,10 @@ export interface SpeculationWorkerOptions {
   readonly now: () => number
 }
 
-/** After so many waits in vain, of a millisecond at most, the thread looks for other messages: the executor may have left the block. */
+/**
+ * After this many unsuccessful waits of at most a millisecond the thread checks for messages: the
+ * executor may have left the block.
+ */
 const MOST_WAITS = 100
 
 /** No code reads the hash of its transaction. */
@@ -39,7 +45,10 @@ interface OfferedEntry {
   readonly sender: Uint8Array
 }
 
-/** What a thread does beside the executor: it takes entries that the executor offers, one after the other, as long as there are any. */
+/**
+ * Creates the work of a speculator thread: it takes entries that the executor offers, one after
+ * another, until there are no more.
+ */
 export function createSpeculationWorker(options: SpeculationWorkerOptions): (offer: Offer) => Promise<void> {
   const table = new VersionTable(options.memory, options.index)
   const { engine, precompiles, now } = options

@@ -14,7 +14,7 @@ import { isFilterKey, isScheduleKey } from '../../state/vesting.ts'
 import { writeSpeculation } from './speculation.ts'
 import { FLAGS, type VersionTable } from './versionTable.ts'
 
-/** What the entries of a block are executed in. */
+/** Environment in which a block's entries are executed. */
 export interface SpeculationContext {
   /** the parent's state */
   readonly state: StateReader
@@ -34,9 +34,10 @@ export interface SpeculationContext {
 export type Speculator = (index: number, signed: SignedTransaction) => Promise<void>
 
 /**
- * Executes EVM transactions before their turn, on the parent's state and on what others in the table have written. Whatever is not worth
- * the trouble is left for the executor: a transaction that cannot start, that calls a stateful precompile, destroys coins, wipes storage,
- * or comes upon the limit of precompile gas, and one that meets any error, which its execution in order will meet too if it is one.
+ * Executes EVM transactions before their turn, on the parent's state and the writes of other
+ * entries in the table. The executor is left with the rest: transactions that cannot start, call a
+ * stateful precompile, destroy coins, wipe storage or hit the limit of precompile gas. It is also
+ * left with a transaction that hits any error: a real error will recur there.
  */
 export function createSpeculator(table: VersionTable, context: SpeculationContext): Speculator {
   const reader = new VersionedReader(table, context.state)
@@ -82,7 +83,7 @@ export function createSpeculator(table: VersionTable, context: SpeculationContex
     try {
       isStored = await execute(index, signed)
     } catch {
-      // Nothing follows from a failed guess. What this machine or the engine could not do here, the executor tries in its turn.
+      // A failed guess has no consequences: the executor tries the entry in its turn.
     }
     if (!isStored) table.leaveAlone(index)
   }
@@ -103,18 +104,21 @@ function barriersFor(precompiles: PrecompileTable, barrier: { isHit: boolean }):
   return new Map(entries)
 }
 
-/** The state before an entry, as far as it is known, for one entry after the other. It adds to the table what a journal on it has read and written. */
+/**
+ * The state before an entry, as far as it is known, for one entry after another. It adds the reads
+ * and writes of a journal on it to the table.
+ */
 class VersionedReader implements StateReader, JournalVisitor {
   readonly #table: VersionTable
   readonly #parent: StateReader
   readonly #parentAccounts = new Map<string, Account | undefined>()
   #index = 0
-  /** what was found in the table, by `bytesKey` of addresses, with slots behind them */
+  /** accounts and slots found in the table: `bytesKey` of the address, with the slot behind */
   readonly #versions = new Set<string>()
   /** whose slots were counted */
   readonly #counted: Address[] = []
   /** of accounts that were found in the table, by `bytesKey` of their hashes */
-  readonly #codes = new Map<string, Uint8Array>()
+  readonly #codeByHash = new Map<string, Uint8Array>()
 
   constructor(table: VersionTable, parent: StateReader) {
     this.#table = table
@@ -126,7 +130,7 @@ class VersionedReader implements StateReader, JournalVisitor {
     this.#index = index
     this.#counted.length = 0
     if (this.#versions.size > 0) this.#versions.clear()
-    if (this.#codes.size > 0) this.#codes.clear()
+    if (this.#codeByHash.size > 0) this.#codeByHash.clear()
   }
 
   getAccount(address: Address): Account | undefined {
@@ -164,11 +168,14 @@ class VersionedReader implements StateReader, JournalVisitor {
   }
 
   getCode(hash: Hash): Uint8Array {
-    const code = this.#codes.size === 0 ? undefined : this.#codes.get(bytesKey(hash))
+    const code = this.#codeByHash.size === 0 ? undefined : this.#codeByHash.get(bytesKey(hash))
     return code ?? this.#parent.getCode(hash)
   }
 
-  /** Of the native state, only whether there are vesting accounts, and that an account is none: `adoptSpeculation` sees if there are others. */
+  /**
+   * Reads two facts of the native state: whether there are vesting accounts, and that an account is
+   * not one. `adoptSpeculation` notices new vesting accounts.
+   */
   getNative(key: Uint8Array): Uint8Array | undefined {
     if (isFilterKey(key)) return this.#parent.getNative(key)
     if (isScheduleKey(key) && this.#parent.getNative(key) === undefined) return undefined
@@ -202,7 +209,7 @@ class VersionedReader implements StateReader, JournalVisitor {
     const at = this.#table.findCode(codeHash, this.#index)
     if (at === 0) throw new Error('the code is not in the table')
     const { writtenAt, writtenEnd } = this.#table.record(at)
-    this.#codes.set(bytesKey(codeHash), this.#table.bytes.slice(writtenAt, writtenEnd))
+    this.#codeByHash.set(bytesKey(codeHash), this.#table.bytes.slice(writtenAt, writtenEnd))
   }
 }
 

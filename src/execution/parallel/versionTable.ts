@@ -4,10 +4,12 @@ import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
 import type { Account } from '../../state/reader.ts'
 
 /*
- * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the executor and its speculators share: for each
- * entry of the block who has taken it, and, once somebody has executed it beforehand, what it wrote, as flat entries under its index.
- * Whoever executes a later entry reads the newest version below it. All of that is a guess, which the executor checks before it counts:
- * a version may be wrong, missing or half written, and no result depends on it.
+ * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the
+ * executor and its speculators share. It has the state of each entry of the block and, once a
+ * speculator has executed the entry, its writes as flat records under its index. The execution of a
+ * later entry reads the newest version below that entry. All of this is a guess, which the executor
+ * checks before it counts: a version may be wrong, missing or half written, and no result depends
+ * on it.
  */
 
 /** Entries of a block that can be in the table; further ones are executed in order, without it. */
@@ -28,14 +30,14 @@ export const STATES = {
   done: 2,
   /** the executor executes it in its turn */
   alone: 3,
-  /** the executor has executed it, and what it wrote is in the table */
+  /** the executor has executed it, and its writes are in the table */
   executed: 4,
 } as const
 
 /**
- * Something that an entry has read or written: a header of words, the key, the value that was written, and the value that was read, each from a
- * whole word on. The words: next record of the bucket, index of the entry, flags and length of the key, length of what was written, length of
- * what was read.
+ * A read or write of an entry: a header of words, the key, the written value, and the read value,
+ * each starting at a whole word. The words: next record of the bucket, index of the entry, flags
+ * and length of the key, length of the written value, length of the read value.
  */
 const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 5 } as const
 
@@ -43,7 +45,7 @@ const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 
 export const FLAGS = {
   /** it was read */
   read: 0x100,
-  /** what was read is a version of the table; otherwise it is the parent's state */
+  /** the read value is a version of the table; otherwise it is the parent's */
   isVersion: 0x200,
   /** it is a version: the newest value after the entry */
   written: 0x400,
@@ -59,19 +61,25 @@ export const KEY_BYTES = { account: 20, slot: 52, code: 32 } as const
 const ACCOUNT_BYTES = 24
 const MOST_BALANCE = 1n << 128n
 
-/** Of a result: number of records, where the rest of it is, microseconds that it took. */
+/**
+ * Words of a result: number of records, offset of the outcome, microseconds that the execution
+ * took.
+ */
 const RESULT = { records: 0, rest: 1, micros: 2, words: 3 } as const
 
-/** So far beyond the first entry that nobody has taken another one is taken: results far ahead are guesses on little. */
+/**
+ * Speculators take entries at most this far beyond the first free one: results far ahead rest on
+ * too few known writes.
+ */
 const WINDOW = 256
 
 /** Looks before a sleep, which takes longer to end than most entries: some 20 µs. */
 const SPINS = 2_000
 const WAIT_MS = 1
-/** After some 5 ms the executor executes an entry itself, whoever has it. */
+/** After some 5 ms the executor executes an entry itself, even if a speculator has it. */
 const MOST_WAITS = 5
 
-/** What the threads share. */
+/** Memory that the threads share. */
 export interface TableMemory {
   readonly control: SharedArrayBuffer
   readonly states: SharedArrayBuffer
@@ -131,7 +139,10 @@ export class VersionTable {
   readonly #regionStart: number
   readonly #regionEnd: number
   #top: number
-  /** of the result that is written: index of its entry, where it begins, where it goes on, records so far */
+  /**
+   * of the result that is being written: index of its entry, its start, the next offset, records so
+   * far
+   */
   #index = 0
   #start = 0
   #at = 0
@@ -152,7 +163,7 @@ export class VersionTable {
     this.#words = new Int32Array(memory.arena)
     this.#bytes = new Uint8Array(memory.arena)
     this.#view = new DataView(memory.arena)
-    // 0 is no record.
+    // Offset 0 means that there is no record.
     this.#regionStart = (speculator + 1) * REGION_BYTES + 8
     this.#regionEnd = (speculator + 2) * REGION_BYTES
     this.#top = this.#regionStart
@@ -164,7 +175,7 @@ export class VersionTable {
    */
   open(session: number): boolean {
     this.close()
-    // Before the look at who works: one that comes later sees that its session is over.
+    // Before the check of `working`: a speculator that starts later sees that its session is over.
     Atomics.store(this.#control, CONTROL_CELLS.session, session)
     if (Atomics.load(this.#control, CONTROL_CELLS.working) !== 0) return false
     this.#states.fill(STATES.free)
@@ -182,7 +193,7 @@ export class VersionTable {
     Atomics.store(this.#control, CONTROL_CELLS.available, count)
   }
 
-  /** The executor needs no more: speculators end with the entry that they are at. */
+  /** Called when the executor needs no more: speculators end with the entry that they are at. */
   close(): void {
     Atomics.store(this.#control, CONTROL_CELLS.available, 0)
     Atomics.store(this.#control, CONTROL_CELLS.session, 0)
@@ -198,14 +209,15 @@ export class VersionTable {
     Atomics.sub(this.#control, CONTROL_CELLS.working, 1)
   }
 
-  /** This thread's results of the session before are no longer needed. */
+  /** Drops this thread's results of the previous session. */
   clearRegion(): void {
     this.#top = this.#regionStart
   }
 
   /**
-   * Takes an early entry that nobody has taken, if what its sender sent before it is in the table; undefined when there is none now.
-   * @param limit entries from it on are not taken
+   * Takes an early free entry whose sender's earlier entries are in the table; undefined when there
+   * is no such entry now.
+   * @param limit index of the first entry that must not be taken
    */
   claim(limit: number): number | undefined {
     const first = this.#firstFree(limit)
@@ -247,13 +259,13 @@ export class VersionTable {
     return first
   }
 
-  /** The executor keeps the next entries that nobody has taken, for their turn. */
+  /** Reserves the next free entries for the executor, which executes them in their turn. */
   withholdNext(count: number): void {
     const first = this.#firstFree(MOST_ENTRIES)
     for (let index = first; index < this.#available(first + count); index++) this.withhold(index)
   }
 
-  /** Nobody takes the entry any more. */
+  /** Reserves the entry for the executor, if it is free. */
   withhold(index: number): void {
     Atomics.compareExchange(this.#states, index, STATES.free, STATES.alone)
   }
@@ -262,15 +274,16 @@ export class VersionTable {
     return Atomics.load(this.#states, index)
   }
 
-  /** The entry will be executed in its turn. */
+  /** Leaves the entry to the executor, which executes it in its turn. */
   leaveAlone(index: number): void {
     this.#set(index, STATES.alone)
   }
 
   /**
-   * Waits until nobody runs the entry any more.
-   * @param pause lets the thread notice events between two waits; false from it ends the wait
-   * @returns whether the wait is over because nobody runs it
+   * Waits until no speculator is running the entry.
+   * @param pause lets the thread notice events between two waits; the wait ends when it returns
+   * false
+   * @returns whether the entry is no longer running
    */
   async settled(index: number, pause: () => Promise<boolean>): Promise<boolean> {
     for (let waits = 0; waits < MOST_WAITS; waits++) {
@@ -280,26 +293,29 @@ export class VersionTable {
     return false
   }
 
-  /** The same for a millisecond at most, without giving the thread to anybody. */
+  /** Does the same for a millisecond at most, without yielding the thread. */
   settledSoon(index: number): boolean {
     for (let spins = 0; spins < SPINS; spins++) if (this.state(index) !== STATES.running) return true
     return Atomics.wait(this.#states, index, STATES.running, WAIT_MS) !== 'timed-out'
   }
 
-  /** The newest version of an account below entry `before`; 0 when none was found, otherwise {@link record} has it. */
+  /**
+   * Returns the newest version of an account below entry `before`; 0 when none was found, otherwise
+   * {@link record} has it.
+   */
   findAccount(address: Address, before: number): number {
     this.#key.set(address)
     return this.#find(KEY_BYTES.account, before)
   }
 
-  /** The same for a slot. */
+  /** Returns the same for a slot. */
   findSlot(address: Address, slot: Uint8Array, before: number): number {
     this.#key.set(address)
     this.#key.set(slot, KEY_BYTES.account)
     return this.#find(KEY_BYTES.slot, before)
   }
 
-  /** The same for the code with this hash. */
+  /** Returns the same for the code with this hash. */
   findCode(hash: Hash, before: number): number {
     this.#key.set(hash)
     return this.#find(KEY_BYTES.code, before)
@@ -350,7 +366,7 @@ export class VersionTable {
     this.#count++
   }
 
-  /** @param slot `bytesKey` of it @throws NoRoom */
+  /** @param slot the slot's `bytesKey` @throws NoRoom */
   addSlot(flags: number, address: Address, slot: string, read: Uint8Array, written: Uint8Array): void {
     this.#begin(flags, KEY_BYTES.slot)
     const bytes = this.#bytes
@@ -363,7 +379,7 @@ export class VersionTable {
     this.#count++
   }
 
-  /** A code that was written. @throws NoRoom */
+  /** Adds bytecode that was written. @throws NoRoom */
   addCode(hash: Hash, code: Uint8Array): void {
     this.#begin(FLAGS.written, KEY_BYTES.code, code.length)
     this.#bytes.set(hash, this.#at)
@@ -429,14 +445,17 @@ export class VersionTable {
     this.#set(this.#index, STATES.done)
   }
 
-  /** The executor has executed an entry in its turn, and has added records of what that wrote. */
+  /**
+   * Publishes an entry that the executor has executed in its turn, after the records of its writes
+   * were added.
+   */
   publishExecuted(): void {
     this.#top = this.#at
     this.#show()
     this.#set(this.#index, STATES.executed)
   }
 
-  /** The same where there was no room for what it wrote: others guess without it. */
+  /** Does the same when there was no room for the writes: speculators guess without them. */
   executed(index: number): void {
     this.#set(index, STATES.executed)
   }
@@ -446,7 +465,7 @@ export class VersionTable {
     Atomics.notify(this.#states, index)
   }
 
-  /** Lets others find what was written. */
+  /** Makes the written records visible to other threads. */
   #show(): void {
     let at = this.#start + RESULT.words * 4
     for (let i = 0; i < this.#count; i++) {
@@ -459,7 +478,7 @@ export class VersionTable {
     }
   }
 
-  /** The result of an entry whose state is `done`. */
+  /** Returns the result of an entry whose state is `done`. */
   result(index: number): TableResult {
     const start = this.#results[index]!
     const word = start >> 2
@@ -472,7 +491,7 @@ export class VersionTable {
     }
   }
 
-  /** Where the parts of a record are in {@link bytes}. */
+  /** Returns where the parts of a record are in {@link bytes}. */
   record(at: number): RecordPlace {
     const words = this.#words
     const word = at >> 2
@@ -493,7 +512,7 @@ export class VersionTable {
     }
   }
 
-  /** Where the next record of the same result begins. */
+  /** Returns where the next record of the same result begins. */
   next(at: number): number {
     const words = this.#words
     const word = at >> 2
@@ -510,7 +529,7 @@ export class VersionTable {
     return true
   }
 
-  /** An account as a part of a record. */
+  /** Reads an account as a part of a record. */
   accountAt(at: number, end: number): Account | undefined {
     if (at === end) return undefined
     const view = this.#view
@@ -523,7 +542,7 @@ export class VersionTable {
     }
   }
 
-  /** The memory of all results. */
+  /** Returns the memory of all results. */
   get bytes(): Uint8Array {
     return this.#bytes
   }
@@ -533,7 +552,7 @@ export class VersionTable {
     return this.#view
   }
 
-  /** Makes a record the first of its bucket. Whoever sees it there sees all of it. */
+  /** Makes a record the first of its bucket. A thread that sees it there sees the whole record. */
   #push(at: number, bucket: number): void {
     for (;;) {
       const first = Atomics.load(this.#buckets, bucket)
@@ -546,7 +565,10 @@ export class VersionTable {
 /** Bytes that a record of an account or slot takes at most. */
 const MOST_RECORD = RECORD.words * 4 + KEY_BYTES.slot + 2 * (ACCOUNT_BYTES + 32) + 8
 
-/** What was read is in the record if it is to be compared, and, of what was written, if it is the parent's. */
+/**
+ * Whether the record has the read value: always when it is a table version; when it is the
+ * parent's, only if it was also written.
+ */
 function hasReadValue(flags: number): boolean {
   return (flags & FLAGS.isVersion) !== 0 || (flags & (FLAGS.read | FLAGS.written)) === (FLAGS.read | FLAGS.written)
 }

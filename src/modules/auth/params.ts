@@ -40,7 +40,7 @@ const RANGES: Readonly<Record<keyof AuthParams, readonly [minimum: bigint, maxim
   sigVerifyCostSecp256k1: [DEFAULT_AUTH_PARAMS.sigVerifyCostSecp256k1, 100_000n],
 }
 
-/** The error of the SDK's Params.Validate, or of this chain's own bounds. */
+/** Returns the error of the SDK's Params.Validate, or of this chain's own bounds. */
 export function validateAuthParams(params: AuthParams): SdkError | undefined {
   const names = {
     txSigLimit: 'tx signature limit',
@@ -62,7 +62,10 @@ export function validateAuthParams(params: AuthParams): SdkError | undefined {
   return undefined
 }
 
-/** Writes the module's part of block 0. Accounts are not part of it: an address with a balance or a nonce is one. */
+/**
+ * Writes the module's part of block 0. It has no list of accounts: every address with a balance or
+ * a nonce is an account.
+ */
 export function initAuth(native: Pick<NativeStore, 'set'>, params: AuthParams): void {
   AUTH_PARAMS.set(native, params)
 }

@@ -24,7 +24,7 @@ const BASE = '/cosmos/auth/v1beta1'
 
 type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
 
-/** What each module's account may do (maccPerms of an SDK application). */
+/** Permissions of each module's account (maccPerms of an SDK application). */
 const PERMISSIONS: Readonly<Record<ModuleAccountName, readonly string[]>> = {
   fee_collector: [],
   bonded_tokens_pool: ['burner', 'staking'],
@@ -147,7 +147,7 @@ function findAccount(context: QueryContext, address: Address): AnyValue | undefi
   return isKnown ? accountOf(context, address) : undefined
 }
 
-/** A BaseAccount, a ModuleAccount or a vesting one. */
+/** Returns a BaseAccount, a ModuleAccount or a vesting one. */
 function accountOf(context: QueryContext, address: Address): AnyValue {
   const base = baseAccount(context, address)
   const name = moduleOf(address)
@@ -174,7 +174,10 @@ function baseAccount({ world }: QueryContext, address: Address): BaseAccount {
   }
 }
 
-/** The accounts of the newest state. The caller skips those that the asked state does not have. */
+/**
+ * Returns the accounts of the newest state. The caller skips those that the asked state does not
+ * have.
+ */
 export function accountsWalk({ accounts }: Pick<QueryContext, 'accounts'>) {
   return async function* ({ start, reverse }: { readonly start: Uint8Array | undefined; readonly reverse: boolean }) {
     const options = { reverse, ...(start === undefined ? {} : { start: addressKey(start) }) }

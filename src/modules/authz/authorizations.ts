@@ -8,25 +8,33 @@ import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.t
 import { authzError } from './errors.ts'
 import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './types.ts'
 
-/** What a grantee may do in the granter's name, read from its protobuf form. */
+/** A grantee's right to act in the granter's name, read from its protobuf form. */
 interface Authorization {
   /** the type of messages that it allows */
   readonly msgTypeUrl: string
-  /** in its lists, which every use reads */
+  /** number of entries in its lists; every use reads them */
   readonly entries: number
-  /** What is wrong with the authorization whatever the state is (ValidateBasic). */
+  /** Returns the error of an authorization that is invalid in any state (ValidateBasic). */
   validate(): SdkError | undefined
-  /** The authorization after a message that it allows, undefined when it is used up; an error when it does not allow it. */
+  /**
+   * Returns the authorization after an allowed message, undefined when it is used up; an error for
+   * a message that is not allowed.
+   */
   accept(message: unknown): Outcome<AnyValue | undefined>
 }
 
-/** The most bytes of an authorization: every use of it reads and may write it. The SDK has no such bound. */
+/**
+ * The most bytes of an authorization: every use reads and may write it. The SDK has no such bound.
+ */
 const MAX_AUTHORIZATION_BYTES = 4_096
 
-/** The most coins, or addresses, in a list of an authorization: every use of it reads them all. The SDK has no such bound. */
+/**
+ * The most coins, or addresses, in a list of an authorization: every use reads them all. The SDK
+ * has no such bound.
+ */
 const MAX_ENTRIES = 64
 
-/** What is wrong with an authorization that is to be granted, whatever the state is. */
+/** Returns the error of an authorization that is invalid in any state, before it is granted. */
 export function checkAuthorization(granted: AnyValue | undefined): SdkError | undefined {
   if (granted !== undefined && granted.value.length > MAX_AUTHORIZATION_BYTES) {
     return sdkError('invalidRequest', `the authorization has more than ${MAX_AUTHORIZATION_BYTES} bytes`)

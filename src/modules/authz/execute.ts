@@ -72,14 +72,14 @@ function isSame(a: AnyValue, b: AnyValue | undefined): boolean {
 
 interface IndexedWorld {
   readonly world: WorldState
-  /** what events get, the innermost message's index first */
+  /** attributes that events get, the innermost message's index first */
   readonly indexes: readonly { readonly key: string; readonly value: string }[]
 }
 
 /** Worlds that {@link withMessageIndex} has made: a message of nested MsgExec works on the world itself, not through a proxy for each level. */
 const indexedWorlds = new WeakMap<WorldState, IndexedWorld>()
 
-/** The context with a world that adds the message's index to every event. */
+/** Returns the context with a world that adds the message's index to every event. */
 function withMessageIndex(context: ModuleContext, index: number): ModuleContext {
   const outer: IndexedWorld = indexedWorlds.get(context.world) ?? { world: context.world, indexes: [] }
   const { world } = outer

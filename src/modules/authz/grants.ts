@@ -72,14 +72,14 @@ function idBytes({ granter, grantee, msgTypeUrl }: GrantId): Uint8Array {
   return concatBytes(addressesKey(EMPTY_BYTES, granter, grantee), new TextEncoder().encode(msgTypeUrl))
 }
 
-/** The grant that a key of the native store with {@link GRANTS_PREFIX} belongs to. */
+/** Returns the grant that a key of the native store with {@link GRANTS_PREFIX} belongs to. */
 export function grantIdOf(key: Uint8Array): GrantId {
   const [granter, rest] = readLengthPrefixed(key.subarray(GRANTS_PREFIX.length))
   const [grantee, typeUrl] = readLengthPrefixed(rest)
   return { granter, grantee, msgTypeUrl: new TextDecoder().decode(typeUrl) }
 }
 
-/** An address after its length, and the bytes behind it. */
+/** Reads an address after its length, and the bytes behind it. */
 function readLengthPrefixed(bytes: Uint8Array): readonly [Address, Uint8Array] {
   const end = 1 + bytes[0]!
   return [bytes.slice(1, end), bytes.subarray(end)]

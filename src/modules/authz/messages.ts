@@ -24,7 +24,7 @@ import {
 export const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 25_000n } as const
 
 /**
- * The authz module's messages (x/authz/keeper/msg_server.go).
+ * Returns the authz module's messages (x/authz/keeper/msg_server.go).
  * @param messages the table of all modules' messages, these included: MsgExec can hold any of them
  */
 export function authzMessages(messages: () => MessageTable): readonly MessageHandler[] {

@@ -20,7 +20,7 @@ function exceeds(messages: readonly AnyValue[], level: number): boolean {
   return messages.some((message) => exceeds(carriedBy(message), level + 1))
 }
 
-/** The inner messages of a message. One that does not decode is refused elsewhere. */
+/** Returns the inner messages of a message. One that does not decode is refused elsewhere. */
 function carriedBy(message: AnyValue): readonly AnyValue[] {
   try {
     if (message.typeUrl === MsgExec.typeUrl) return decodeContent(MsgExec, message).msgs

@@ -55,7 +55,7 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/grants/grantee/{grantee}`],
     request: { grantee: string(1), pagination: message(2, PageRequest) },
     list: ['grants', message(1, GrantAuthorization)],
-    // As in the SDK all grants are looked through: they are kept by granter.
+    // As in the SDK all grants are scanned: they are stored by granter.
     run: (context, { grantee: text, pagination }) => {
       const grantee = readAccount(text)
       return paginate(context, pagination, grantsWalk(context), (stored) =>
@@ -65,7 +65,10 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
   }),
 ]
 
-/** All grants, those of a granter, or those of a granter to a grantee; in order of granter, grantee and message. */
+/**
+ * Returns all grants, those of a granter, or those of a granter to a grantee; in order of granter,
+ * grantee and message.
+ */
 function grantsWalk({ world }: QueryContext, ...addresses: readonly Address[]): Walk<StoredGrant> {
   const prefix = addressesKey(GRANTS_PREFIX, ...addresses)
   return storeWalk(world.native, prefix, (key, value) => ({

@@ -18,7 +18,7 @@ export const GenericAuthorization = defineMessage('cosmos.authz.v1beta1.GenericA
 
 export const SendAuthorization = defineMessage('cosmos.bank.v1beta1.SendAuthorization', {
   spendLimit: repeated(message(1, Coin)),
-  /** receivers; none allows everybody */
+  /** receivers; an empty list allows all */
   allowList: repeated(string(2)),
 })
 export type SendAuthorization = ValueOf<typeof SendAuthorization>
@@ -52,7 +52,7 @@ export const AUTHORIZATION_TYPES = [
 
 export const Grant = defineMessage('cosmos.authz.v1beta1.Grant', {
   authorization: any(1),
-  /** absent: for ever */
+  /** absent: it never expires */
   expiration: optionalTimestamp(2),
 })
 export type Grant = ValueOf<typeof Grant>

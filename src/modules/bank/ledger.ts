@@ -5,15 +5,16 @@ import { BASE_DENOM } from '../coin.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /*
- * The one ledger of acoin: what moves, makes and destroys coins, without events. The total supply is always the sum of all
- * balances. Modules use the functions with the SDK's events in send.ts.
+ * The one ledger of acoin: functions that move, make and destroy coins, without events. The total
+ * supply is always the sum of all balances. Modules use the functions with the SDK's events in
+ * send.ts.
  */
 
 const MAX_AMOUNT = (1n << 256n) - 1n
 
 export type TransferResult =
   | { readonly ok: true }
-  /** `balance` is what the payer may spend, in acoin */
+  /** `balance` is the payer's spendable balance, in acoin */
   | { readonly ok: false; readonly reason: 'insufficientFunds'; readonly balance: bigint }
   /** the receiver's balance would not fit 256 bits: only with balances that a call overrides */
   | { readonly ok: false; readonly reason: 'overflow' }
@@ -77,7 +78,7 @@ export function recordBurn(world: Pick<WorldState, 'native'>, amount: bigint): v
  */
 export const SUPPLY_KEY: Uint8Array = moduleStoreKey('bank', Uint8Array.of(0x00), new TextEncoder().encode(BASE_DENOM))
 
-/** Total supply in acoin: the sum of all account balances. */
+/** Returns the total supply in acoin: the sum of all account balances. */
 export function getSupply(world: { readonly native: Pick<WorldState['native'], 'get'> }): bigint {
   const value = world.native.get(SUPPLY_KEY)
   return value === undefined ? 0n : BigInt(new TextDecoder().decode(value))

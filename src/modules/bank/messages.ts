@@ -42,7 +42,10 @@ export const MsgSetSendEnabled = defineMessage(`${NAME}.MsgSetSendEnabled`, {
 })
 export const MsgSetSendEnabledResponse = defineMessage(`${NAME}.MsgSetSendEnabledResponse`, {})
 
-/** Gas of the module's messages: two accounts for a send, about what EVM transfers of the same work cost. */
+/**
+ * Gas of the module's messages: two accounts for a send, about the price of EVM transfers with the
+ * same work.
+ */
 export const BANK_GAS = {
   send: 12_000n,
   /** without its outputs */
@@ -126,7 +129,7 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
   }),
 ]
 
-/** bank/5 for the first coin that may not be sent. */
+/** Returns bank/5 for the first coin that may not be sent. */
 export function checkSendEnabled(native: Pick<NativeStore, 'get'>, coins: readonly Coin[]): SdkError | undefined {
   const disabled = coins.find(({ denom }) => !isSendEnabled(native, denom))
   return disabled && bankError('sendDisabled', `${disabled.denom} transfers are currently disabled`)
@@ -136,7 +139,7 @@ function checkPositive(coins: readonly Coin[]): SdkError | undefined {
   return coins.length > 0 && areValidCoins(coins) ? undefined : sdkError('invalidCoins', coinsText(coins))
 }
 
-/** Amount of the base denomination; nobody has coins of another one. */
+/** Returns the amount of the base denomination; there are no coins of other denominations. */
 export function payable(coins: readonly Coin[]): Outcome<bigint> {
   const acoin = acoinOf(coins)
   if (acoin !== undefined) return acoin

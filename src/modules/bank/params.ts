@@ -14,8 +14,8 @@ import { defineParams, type ParamsStore } from '../params.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /*
- * What the genesis and governance set of the bank: its parameters, which denominations users may send, and how a denomination is
- * shown. Keys are the SDK's (x/bank/types/keys.go).
+ * Settings of the bank by the genesis and governance: its parameters, which denominations users may
+ * send, and how a denomination is shown. Keys are the SDK's (x/bank/types/keys.go).
  */
 
 /** cosmos.bank.v1beta1.SendEnabled */
@@ -66,7 +66,7 @@ export function clearSendEnabled(native: Pick<NativeStore, 'delete'>, denom: str
   native.delete(sendEnabledKey(denom))
 }
 
-/** All entries that differ from the default or repeat it, by denomination. */
+/** Yields all entries that differ from the default or repeat it, by denomination. */
 export function* sendEnabledEntries(native: Pick<NativeStore, 'range'>): IterableIterator<SendEnabled> {
   for (const [key, value] of native.range(SEND_ENABLED_PREFIX)) {
     yield { denom: new TextDecoder().decode(key.subarray(SEND_ENABLED_PREFIX.length)), enabled: value[0] === 1 }

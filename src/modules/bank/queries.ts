@@ -25,7 +25,10 @@ const balancesResponse = { balances: repeated(embedded(1, Coin)), pagination: me
 const ownersRequest = { denom: string(1), pagination: message(2, PageRequest) }
 const ownersResponse = { denomOwners: repeated(message(1, DenomOwner)), pagination: message(2, PageResponse) }
 
-/** Coins of an account, of the one denomination that there is. No account has locked ones. */
+/**
+ * Queries of coins; there is only one denomination. Locked coins of vesting accounts are not
+ * spendable.
+ */
 export const BANK_QUERIES: readonly NativeQuery[] = [
   defineQuery({
     service: SERVICE,
@@ -160,7 +163,7 @@ function balanceOf({ world }: QueryContext, address: string, denom: string): Coi
   return { denom, amount: denom === BASE_DENOM ? world.getBalance(account) : 0n }
 }
 
-/** Acoin that is not locked at the time of the state's block. */
+/** Returns the acoin that is not locked at the time of the state's block. */
 function spendableOf({ world, block }: QueryContext, account: Address): bigint {
   if (world.hasVesting()) world.setTime(Math.floor(block.timeMs / 1000))
   return world.getSpendable(account)

@@ -111,7 +111,7 @@ export function burnCoins({ world }: SupplyContext, from: Address, amountAcoin: 
   return undefined
 }
 
-/** The events of coins that the EVM destroyed, as of {@link burnCoins}. */
+/** Returns the events of coins that the EVM destroyed, as of {@link burnCoins}. */
 export function burnEvents({ account, amountAcoin }: Burn): readonly NativeEvent[] {
   const events: NativeEvent[] = []
   emitCoinSpent({ emitEvent: (made) => void events.push(made) }, account, amountAcoin)
@@ -122,7 +122,7 @@ function burnEvent(burner: Address, amountAcoin: bigint): NativeEvent {
   return event('burn', { burner: toBech32(burner), amount: amountText(amountAcoin) })
 }
 
-/** The SDK's error for a refusal of the ledger. */
+/** Returns the SDK's error for a refusal of the ledger. */
 export function transferError(failure: Extract<TransferResult, { readonly ok: false }>, amountAcoin: bigint): SdkError {
   if (failure.reason === 'overflow') return sdkError('invalidCoins', 'the receiver would have more than 256 bits')
   return insufficientFunds(failure.balance, amountAcoin)
@@ -148,8 +148,9 @@ export function isBlockedAddress(address: Address): boolean {
 }
 
 /**
- * Whether an account may not be a grantee. The SDK refuses a blocked address as the grantee unless the account exists. Accounts of
- * modules always exist (governance may act for somebody who granted it something), so precompiles alone are refused.
+ * Whether an account may not be a grantee. The SDK refuses a blocked address as the grantee unless
+ * the account exists. Accounts of modules always exist (governance may act for an account that
+ * granted it something), so only precompiles are refused.
  */
 export function isBlockedGrantee(address: Address): boolean {
   return PRECOMPILE_KEYS.has(bytesKey(address))

@@ -56,8 +56,9 @@ export function maxBlockGas(native: Pick<NativeStore, 'get'>): bigint {
 export type ProposedParams = Pick<ConsensusParams, 'block' | 'evidence' | 'validator' | 'abci'>
 
 /**
- * What is wrong with a change of the parameters. Only block.max_gas can change: connections, files and hashes of a running
- * network depend on sizes, the age of evidence and key types, so changing these takes a new version of the software.
+ * Returns the error of an invalid change of the parameters. Only block.max_gas can change:
+ * connections, files and hashes of a running network depend on sizes, the age of evidence and key
+ * types, so changing these takes a new version of the software.
  */
 export function validateChange(current: ConsensusParams, proposed: ProposedParams): SdkError | undefined {
   const { block, evidence, validator, abci } = proposed

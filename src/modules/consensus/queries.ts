@@ -10,7 +10,10 @@ const BASE = '/cosmos/params/v1beta1'
 
 const Subspace = defineMessage('cosmos.params.v1beta1.Subspace', { subspace: string(1), keys: repeated(string(2)) })
 
-/** x/params/keeper/grpc_query.go, over the parameters that modules keep themselves now; and the parameters of x/consensus. */
+/**
+ * x/params/keeper/grpc_query.go, over the parameters that modules now store themselves; and the
+ * parameters of x/consensus.
+ */
 export const PARAMS_QUERIES: readonly NativeQuery[] = [
   defineQuery({
     service: SERVICE,

@@ -30,9 +30,11 @@ interface NextSets<Set extends ValidatorSet> {
 }
 
 /**
- * Writes what block `height` has determined, at its end. The first block that does, or finds none, writes the records of both blocks after it; a later
- * one writes only where the priorities do not follow from the records that are there.
- * @param enableHeight of the first block that does, 0 for none (`ChainConfig.validatorRanksHeight`)
+ * Writes the priorities that block `height` has determined, at its end. The first block that does,
+ * or one that finds no records, writes the records of both blocks after it; a later one writes only
+ * where the priorities do not follow from existing records.
+ * @param enableHeight height of the first block that does, 0 for none
+ * (`ChainConfig.validatorRanksHeight`)
  * @param isChanged members or powers of `afterNext` differ from `next`
  */
 export function recordRanks(
@@ -55,7 +57,8 @@ export function recordRanks(
 }
 
 /**
- * The validators of the two blocks after block `height` with their priorities, from the state after that block.
+ * Returns the validators of the two blocks after block `height` with their priorities, from the
+ * state after that block.
  * @param sets without priorities: from headers that were verified
  * @throws Error when the state holds no priorities, or those of other validators
  */

@@ -8,11 +8,14 @@ import { type SdkError, sdkError } from '../sdkError.ts'
 import { distributionError } from './errors.ts'
 import { FEE_POOL_KEY, packIntegers, unpackIntegers } from './keys.ts'
 
-/** What all validators share: a block with fees writes this one record. */
+/** The amounts that all validators share: a block with fees writes this one record. */
 interface FeePool {
   /** acoin that belong to the community */
   readonly communityPool: Decimal
-  /** what one unit of voting power that is in every last commit earned since the genesis, 10^-36 acoin; see rewards.ts */
+  /**
+   * earnings since the genesis of one unit of voting power that is in every last commit, 10^-36
+   * acoin; see rewards.ts
+   */
   readonly accumulator: bigint
 }
 
@@ -26,7 +29,7 @@ export function putFeePool(native: Pick<NativeStore, 'set'>, { communityPool, ac
   native.set(FEE_POOL_KEY, packIntegers(communityPool, accumulator))
 }
 
-/** The community's acoin. */
+/** Returns the community's acoin. */
 export function communityPool(native: Pick<NativeStore, 'get'>): Decimal {
   return getFeePool(native).communityPool
 }
@@ -37,7 +40,7 @@ export function addToCommunityPool(native: Pick<NativeStore, 'get' | 'set'>, amo
   putFeePool(native, { ...pool, communityPool: pool.communityPool + amount })
 }
 
-/** MsgFundCommunityPool: gives the community `amount` acoin. */
+/** Executes MsgFundCommunityPool: pays `amount` acoin to the community pool. */
 export function fundCommunityPool(context: ModuleContext, from: Address, amount: bigint): SdkError | undefined {
   const failure = sendCoins(context, from, DISTRIBUTION, amount)
   if (failure !== undefined) return failure
@@ -45,7 +48,10 @@ export function fundCommunityPool(context: ModuleContext, from: Address, amount:
   return undefined
 }
 
-/** MsgCommunityPoolSpend, when governance has decided it: pays `amount` acoin of the community's to `to`. */
+/**
+ * Executes MsgCommunityPoolSpend, when governance has decided it: pays `amount` acoin of the
+ * community's to `to`.
+ */
 export function communityPoolSpend(context: ModuleContext, to: Address, amount: bigint): SdkError | undefined {
   if (isBlockedAddress(to)) {
     return sdkError('unauthorized', `${toBech32(to)} is not allowed to receive external funds`)

@@ -29,14 +29,17 @@ export function afterValidatorCreated(context: ModuleContext, operator: Address)
   beginFirstPeriod(context, operator)
 }
 
-/** Before a first delegation of `delegator` to `operator`; `afterDelegationModified` must follow. */
+/**
+ * Called before a first delegation of `delegator` to `operator`; `afterDelegationModified` must
+ * follow.
+ */
 export function beforeDelegationCreated(context: ModuleContext, _delegator: Address, operator: Address): void {
   endPeriod(context, validatorOf(context, operator))
 }
 
 /**
- * Before the shares of a delegation change or vanish: pays its rewards. Unless it vanishes, `afterDelegationModified` must
- * follow.
+ * Called before the shares of a delegation change or vanish: pays its rewards. Unless it vanishes,
+ * `afterDelegationModified` must follow.
  * @returns why the payment is impossible, if it is
  */
 export function beforeDelegationSharesModified(
@@ -50,18 +53,24 @@ export function beforeDelegationSharesModified(
   return isSdkError(paid) ? paid : undefined
 }
 
-/** After the delegation has its new shares. The validator must have its own new shares before the next `before…` hook. */
+/**
+ * Called after the delegation has its new shares. The validator must have its own new shares before
+ * the next `before…` hook.
+ */
 export function afterDelegationModified(context: ModuleContext, delegator: Address, operator: Address): void {
   startEarning(context, operator, delegator)
 }
 
-/** Before a validator's commission rate changes: rewards until now accrue under the old one. */
+/**
+ * Called before a validator's commission rate changes: rewards until now accrue under the old one.
+ */
 export function beforeCommissionChanged(context: ModuleContext, operator: Address): void {
   accrueRewards(context, validatorOf(context, operator))
 }
 
 /**
- * Before a validator's tokens are burnt. Its delegators' parts of its rewards stay the same, since their shares do.
+ * Called before a validator's tokens are burnt. Its delegators' parts of its rewards stay the same,
+ * since their shares do.
  * @param fraction of its tokens, above 0 and at most 1, rounded up
  */
 export function beforeValidatorSlashed(context: ModuleContext, operator: Address, fraction: Decimal): void {
@@ -71,8 +80,9 @@ export function beforeValidatorSlashed(context: ModuleContext, operator: Address
 }
 
 /**
- * After a validator without delegations was removed: its commission is paid, and all its records are deleted. Outstanding rewards that
- * are left, and what it earned since the last accrual, become the community's.
+ * Called after a validator without delegations was removed: pays its commission and deletes all its
+ * records. Remaining outstanding rewards, and its earnings since the last accrual, go to the
+ * community pool.
  */
 export function afterValidatorRemoved(context: ModuleContext, operator: Address, consensusAddress: Uint8Array): void {
   const { native } = context.world

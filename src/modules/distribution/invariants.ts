@@ -32,7 +32,7 @@ export function distributionInvariants(context: ReadContext): readonly string[] 
   return problems
 }
 
-/** The module's account holds all that the module owes. */
+/** Checks that the module's account holds all that the module owes. */
 function* moduleAccount(context: ReadContext): Iterable<string> {
   const { world } = context
   const { communityPool, accumulator } = getFeePool(world.native)
@@ -46,7 +46,10 @@ function* moduleAccount(context: ReadContext): Iterable<string> {
   if (balance < owed) yield `the distribution module has ${formatDecimal(balance)} and owes ${formatDecimal(owed)}`
 }
 
-/** The outstanding rewards are enough for the validator and all of its delegators together. */
+/**
+ * Checks that the outstanding rewards are enough for the validator and all of its delegators
+ * together.
+ */
 function* canWithdraw(context: ReadContext, validator: Validator): Iterable<string> {
   const { operator } = validator
   const name = Buffer.from(operator).toString('hex')
@@ -67,7 +70,10 @@ function* canWithdraw(context: ReadContext, validator: Validator): Iterable<stri
   }
 }
 
-/** There are historical rewards exactly for the periods that somebody refers to, with the right number of references. */
+/**
+ * Checks that there are historical rewards exactly for the referenced periods, with the right
+ * number of references.
+ */
 function* references(context: ReadContext, validator: Validator): Iterable<string> {
   const { native } = context.world
   const { operator } = validator

@@ -23,7 +23,7 @@ export const REWARD_SHARE_PREFIX: Uint8Array = moduleStoreKey('distribution', Ui
 /** -> digest of the votes that the reward shares were made of */
 export const REWARD_SHARES_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0b))
 
-/** `prefix`, a validator and a period, which sorts as a number. */
+/** Returns the key of `prefix`, a validator and a period, which sorts as a number. */
 export function periodKey(prefix: Uint8Array, operator: Uint8Array, period: bigint): Uint8Array {
   return concatBytes(addressesKey(prefix, operator), bigIntToBytes(period, 8))
 }
@@ -44,7 +44,7 @@ export function packIntegers(...values: readonly bigint[]): Uint8Array {
   return out
 }
 
-/** What {@link packIntegers} wrote. */
+/** Reads the integers that {@link packIntegers} wrote. */
 export function unpackIntegers(packed: Uint8Array): readonly bigint[] {
   const values: bigint[] = []
   for (let at = 0; at < packed.length; at += 1 + packed[at]!) {

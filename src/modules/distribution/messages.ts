@@ -219,7 +219,7 @@ function validAmount(amount: readonly Coin[]): SdkError | undefined {
   return sdkError('invalidCoins', coinsText(amount))
 }
 
-/** The error of paying coins of another denomination than the base one, which nobody has. */
+/** Returns the error of a payment in other denominations than the base one: no such coins exist. */
 function unknownCoins(amount: readonly Coin[]): SdkError {
   const missing = amount.find(({ denom }) => denom !== BASE_DENOM)!
   return sdkError('insufficientFunds', `spendable balance 0${missing.denom} is smaller than ${coinsText([missing])}`)

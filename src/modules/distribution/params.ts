@@ -16,7 +16,10 @@ export type DistributionParams = ValueOf<typeof DistributionParams>
 /** Under the SDK's ParamsKey (x/distribution/types/keys.go). */
 export const DISTRIBUTION_PARAMS = defineParams('distribution', Uint8Array.of(0x09), DistributionParams)
 
-/** ValidateBasic of the SDK's parameters, and of MsgUpdateParams (the proposer's rewards cannot be set any more). */
+/**
+ * ValidateBasic of the SDK's parameters, and of MsgUpdateParams (the proposer's rewards can no
+ * longer be set).
+ */
 export function validateDistributionParams(params: DistributionParams): SdkError | undefined {
   const { communityTax, baseProposerReward, bonusProposerReward } = params
   if (communityTax < 0n || communityTax > ONE) {

@@ -17,19 +17,19 @@ import { getValidator } from '../staking/validators.ts'
 import { distributionError } from './errors.ts'
 import { accruedRewards, delegationRewards } from './rewards.ts'
 
-/** What a validator and its delegators may still withdraw, in acoin. */
+/** Returns the acoin that a validator and its delegators may still withdraw. */
 export function outstandingRewards(context: ReadContext, operator: Address): Outcome<Decimal> {
   const validator = getValidator(context.world.native, operator)
   return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).outstanding
 }
 
-/** A validator's own part of that. */
+/** Returns the acoin that a validator may still withdraw itself, as commission. */
 export function commissionOf(context: ReadContext, operator: Address): Outcome<Decimal> {
   const validator = getValidator(context.world.native, operator)
   return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).commission
 }
 
-/** What each delegation of a delegator could withdraw, in order of operators. */
+/** Yields the rewards that each delegation of a delegator could withdraw, in order of operators. */
 export function* rewardsOfDelegations(
   context: ReadContext,
   delegator: Address,

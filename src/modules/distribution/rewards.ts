@@ -29,23 +29,28 @@ import {
 import { DISTRIBUTION_PARAMS } from './params.ts'
 
 /*
- * F1 fee distribution (Ojha and Goes, 2019), as coind does it. The fees of a block belong to the validators of the last commit by
- * power; of its part a validator keeps the commission, and its delegators have the rest by their shares. Everybody is paid when they
- * withdraw. No block writes to every validator or delegator, since two running sums are enough:
+ * F1 fee distribution (Ojha and Goes, 2019), as coind does it. The fees of a block belong to the
+ * validators of the last commit by power. A validator takes the commission from its part, and its
+ * delegators have the rest by their shares. All are paid when they withdraw. No block writes to
+ * every validator or delegator, since two running sums are enough:
  *
- * 1. The **accumulator** A (in the fee pool) is what one unit of voting power earned since the genesis. A block with fees raises A,
- *    which is one write. The **reward share** of a validator has its power and the accumulator A0 at its last accrual;
- *    `accrueRewards` adds power x (A - A0) to the validator's rewards.
- * 2. The **ratio** R[n] of a validator is what one of its shares earned until the end of its period n. A period ends when a
- *    delegation begins or changes or is paid, or when the validator is slashed; `endPeriod` then divides what came in during the
- *    period by the shares. A delegation's **starting info** has the period n that ended last when it got its shares: at the end of
+ * 1. The **accumulator** A (in the fee pool) is the earnings of one unit of voting power since the
+ *    genesis. A block with fees raises A, which is one write. The **reward share** of a validator
+ *    has its power and the accumulator A0 at its last accrual; `accrueRewards` adds power x (A -
+ *    A0) to the validator's rewards.
+ * 2. The **ratio** R[n] of a validator is the earnings of one of its shares until the end of its
+ *    period n. A period ends when a delegation begins or changes or is paid, or when the validator
+ *    is slashed; `endPeriod` then divides the rewards of the period by the shares. A delegation's
+ *    **starting info** has the period n that ended last when it got its shares: at the end of
  *    period m it has earned shares x (R[m] - R[n]).
  *
- * Differences from the SDK (x/distribution): there every block splits fees among all validators at once (AllocateTokens); the
- * accumulator makes the same amounts but for roundings, and events come when rewards accrue. There a ratio is acoin per token with 18
- * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, and a withdrawal reads all of
- * them. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of shares, so a withdrawal reads two
- * ratios. docs/native-layer.md has the formulas with every rounding.
+ * Differences from the SDK (x/distribution): there every block splits fees among all validators at
+ * once (AllocateTokens); the accumulator makes the same amounts except for roundings, and events
+ * come when rewards accrue. There a ratio is acoin per token with 18 decimals, each slash since its
+ * start reduces a delegation's stake by a rounded fraction, and a withdrawal reads all these
+ * slashes. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of
+ * shares, so a withdrawal reads two ratios. docs/native-layer.md has the formulas with every
+ * rounding.
  */
 
 // Fees raise the accumulator
@@ -61,9 +66,10 @@ interface RewardShare {
 }
 
 /**
- * Divides what the fee collector has among the validators of the last commit, by power and whether they signed or not
- * (x/distribution/keeper/allocation.go, AllocateTokens). All it writes is the accumulator, of which each validator has a
- * share: a block without fees writes nothing, and a block with fees writes the same for any number of validators.
+ * Divides the fee collector's coins among the validators of the last commit, by power and whether
+ * they signed or not (x/distribution/keeper/allocation.go, AllocateTokens). It writes only the
+ * accumulator, in which each validator has a share: a block without fees writes nothing, and a
+ * block with fees writes the same for any number of validators.
  * 1. Reward shares follow the last commit: a validator whose power changed accrues rewards under the old one.
  * 2. The collected fees raise the accumulator, so that they are divided by the powers of the last commit.
  */
@@ -119,7 +125,10 @@ function updateRewardShares(context: ModuleContext, votes: readonly CommitVote[]
   }
 }
 
-/** Gives the community what a reward share earned since the last accrual: its validator is removed. */
+/**
+ * Moves to the community pool the earnings of a reward share since the last accrual, since its
+ * validator is removed.
+ */
 export function forfeitRewardShare({ world: { native } }: ModuleContext, consensusAddress: Uint8Array): void {
   const share = getRewardShare(native, consensusAddress)
   if (share === undefined) return
@@ -128,7 +137,7 @@ export function forfeitRewardShare({ world: { native } }: ModuleContext, consens
   putRewardShare(native, consensusAddress, { ...share, accumulator })
 }
 
-/** A validator has another consensus key, with which it earns on. */
+/** Called when a validator has another consensus key, with which it continues to earn. */
 export function moveRewardShare(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   from: Uint8Array,
@@ -142,17 +151,20 @@ export function moveRewardShare(
 
 const EXTRA_PRECISION = 10n ** 18n
 
-/** What the share earned up to `accumulator`, cut off after the 18th decimal. */
+/** Returns the share's earnings up to `accumulator`, cut off after the 18th decimal. */
 export function earnedBy(share: RewardShare, accumulator: bigint): Decimal {
   return ((accumulator - share.accumulator) * share.power) / EXTRA_PRECISION
 }
 
-/** By how much the accumulator rises when `amount` is divided among `totalPower`. */
+/** Returns by how much the accumulator rises when `amount` is divided among `totalPower`. */
 function accumulatorRise(amount: Decimal, totalPower: bigint): bigint {
   return (amount * EXTRA_PRECISION) / totalPower
 }
 
-/** The part of an amount that raising the accumulator by `rise` uses up: at least the sum of all shares of it. */
+/**
+ * Returns the part of an amount that raising the accumulator by `rise` uses up: at least the sum of
+ * all shares in that part.
+ */
 function spentBy(rise: bigint, totalPower: bigint): Decimal {
   return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
 }
@@ -182,7 +194,7 @@ function putRewardShare(
   native.set(addressesKey(REWARD_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields all reward shares in order of consensus addresses. */
 export function* rewardShares(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [consensusAddress: Uint8Array, share: RewardShare]> {
@@ -199,13 +211,14 @@ function decodeRewardShare(value: Uint8Array): RewardShare {
 // A validator's rewards accrue
 
 /**
- * What the SDK keeps in three records of a validator (ValidatorOutstandingRewards, ValidatorAccumulatedCommission,
- * ValidatorCurrentRewards), which always change together. Amounts are acoin.
+ * A validator's rewards, which the SDK stores in three records (ValidatorOutstandingRewards,
+ * ValidatorAccumulatedCommission, ValidatorCurrentRewards) that always change together. Amounts are
+ * acoin.
  */
 interface ValidatorRewards {
   /** all that it and its delegators may still withdraw */
   readonly outstanding: Decimal
-  /** the validator's own part of it */
+  /** the validator's own part of the outstanding rewards */
   readonly commission: Decimal
   /** delegators' part that came in during the current period */
   readonly current: Decimal
@@ -217,8 +230,9 @@ interface ValidatorRewards {
 type EarningValidator = Pick<Validator, 'operator' | 'publicKey' | 'commission'>
 
 /**
- * Adds what a validator's reward share earned since the last accrual to its rewards. Code that changes the validator's power, its
- * commission rate or anybody's part of its rewards must call this first; no other code needs to.
+ * Adds the earnings of a validator's reward share since the last accrual to its rewards. Code that
+ * changes the validator's power, its commission rate or any part of its rewards must call this
+ * first; no other code needs to.
  * @throws Error (a bug) when the validator was never created
  */
 export function accrueRewards(context: ModuleContext, validator: EarningValidator): ValidatorRewards {
@@ -232,7 +246,10 @@ export function accrueRewards(context: ModuleContext, validator: EarningValidato
   return addIncome(context, validator, earnedBy(share, accumulator))
 }
 
-/** A validator's rewards as {@link accrueRewards} would make them, for queries: writes nothing. */
+/**
+ * Returns a validator's rewards as {@link accrueRewards} would make them, for queries: writes
+ * nothing.
+ */
 export function accruedRewards({ world: { native } }: ReadContext, validator: EarningValidator): ValidatorRewards {
   const rewards = storedRewards(native, validator.operator)
   const share = getRewardShare(native, consensusAddressOf(validator))
@@ -268,7 +285,10 @@ function emitIncome(world: Pick<WorldState, 'emitEvent'>, type: string, operator
   world.emitEvent(event(type, { amount: decCoinsText(amount), validator: toBech32(operator, BECH32_OPERATOR) }))
 }
 
-/** MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they were its share of fees. */
+/**
+ * Executes MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they
+ * were its share of fees.
+ */
 export function depositValidatorRewards(
   context: ModuleContext,
   from: Address,
@@ -283,7 +303,9 @@ export function depositValidatorRewards(
   return undefined
 }
 
-/** As stored: without what has not accrued yet, see {@link accruedRewards}. */
+/**
+ * Reads the stored rewards, without those that have not accrued yet; see {@link accruedRewards}.
+ */
 export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards | undefined {
   const value = native.get(addressesKey(REWARDS_PREFIX, operator))
   return value && decodeRewards(value)
@@ -300,7 +322,7 @@ function putRewards(native: Pick<NativeStore, 'set'>, operator: Address, rewards
   native.set(addressesKey(REWARDS_PREFIX, operator), packIntegers(outstanding, commission, current, period))
 }
 
-/** Those of all validators, in order of operators. */
+/** Yields the rewards of all validators, in order of operators. */
 export function* allRewards(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [operator: Address, rewards: ValidatorRewards]> {
@@ -318,9 +340,10 @@ function decodeRewards(value: Uint8Array): ValidatorRewards {
 const RATIO_ONE: bigint = 10n ** 54n
 
 /**
- * What one share of a validator earned from the validator's beginning up to the end of a period: the SDK's
- * ValidatorHistoricalRewards for shares instead of tokens. It is deleted with its last reference. The current period refers to the
- * one before, and each delegation to the period after which it started.
+ * Earnings of one share of a validator from the validator's beginning up to the end of a period:
+ * the SDK's ValidatorHistoricalRewards for shares instead of tokens. It is deleted with its last
+ * reference. The current period refers to the one before, and each delegation to the period after
+ * which it started.
  */
 interface HistoricalRewards {
   /** 10^-54 acoin a share */
@@ -335,8 +358,9 @@ export function beginFirstPeriod({ world: { native } }: ModuleContext, operator:
 }
 
 /**
- * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): what came in during it is divided by its shares, and the
- * next one begins. Without shares it becomes the community's.
+ * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): the
+ * period's rewards are divided by the shares, and the next period begins. Without shares the
+ * rewards go to the community pool.
  * @returns the number of the period that ended; its historical rewards have the new period's reference
  */
 export function endPeriod(context: ModuleContext, validator: Validator): bigint {
@@ -355,7 +379,7 @@ export function endPeriod(context: ModuleContext, validator: Validator): bigint 
   return period
 }
 
-/** The current rewards for each of the validator's shares, 10^-54 acoin. */
+/** Returns the current rewards for each of the validator's shares, 10^-54 acoin. */
 function currentRatio({ current }: ValidatorRewards, { delegatorShares }: Pick<Validator, 'delegatorShares'>): bigint {
   return delegatorShares === 0n ? 0n : (current * RATIO_ONE) / delegatorShares
 }
@@ -366,7 +390,7 @@ export function deleteRewards(native: Pick<NativeStore, 'range' | 'delete'>, ope
   for (const [key] of [...native.range(addressesKey(HISTORICAL_PREFIX, operator))]) native.delete(key)
 }
 
-/** @throws Error (a bug) when that period has no references any more */
+/** @throws Error (a bug) when that period no longer has references */
 function getHistorical(native: Pick<NativeStore, 'get'>, operator: Address, period: bigint): HistoricalRewards {
   const value = native.get(periodKey(HISTORICAL_PREFIX, operator, period))
   if (value === undefined) throw new Error(`there are no historical rewards of period ${period}`)
@@ -395,7 +419,7 @@ function dropReference(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, oper
   return historical.ratio
 }
 
-/** Those of a validator in order of periods. */
+/** Yields the historical rewards of a validator in order of periods. */
 export function* historicalOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -419,7 +443,10 @@ interface StartingInfo {
   readonly previousPeriod: bigint
 }
 
-/** A delegation earns from the period that ended last on (x/distribution/keeper/delegation.go, initializeDelegation). */
+/**
+ * Lets a delegation earn from the period that ended last on (x/distribution/keeper/delegation.go,
+ * initializeDelegation).
+ */
 export function startEarning({ world: { native } }: ModuleContext, operator: Address, delegator: Address): void {
   const previousPeriod = getRewards(native, operator)!.period - 1n
   addReference(native, operator, previousPeriod)
@@ -427,15 +454,19 @@ export function startEarning({ world: { native } }: ModuleContext, operator: Add
 }
 
 /**
- * What shares earned between the ends of two periods (x/distribution/keeper/delegation.go, CalculateDelegationRewards). A delegation has the same shares all
- * the time between: its rewards are paid before they change. A slash makes shares worth less, but each keeps its part of the validator's
- * stake.
+ * Returns the earnings of shares between the ends of two periods
+ * (x/distribution/keeper/delegation.go, CalculateDelegationRewards). A delegation has the same
+ * shares during all that time: its rewards are paid before they change. A slash makes shares worth
+ * less, but each still stands for the same part of the validator's stake.
  */
 function earnedByShares(shares: Decimal, fromRatio: bigint, toRatio: bigint): Decimal {
   return (shares * (toRatio - fromRatio)) / RATIO_ONE
 }
 
-/** What a delegation could withdraw, before the part below 1 acoin is cut off. Writes nothing. */
+/**
+ * Returns the rewards that a delegation could withdraw, before the part below 1 acoin is cut off.
+ * Writes nothing.
+ */
 export function delegationRewards(context: ReadContext, delegator: Address, operator: Address): Outcome<Decimal> {
   const { native } = context.world
   const validator = getValidator(native, operator)
@@ -459,7 +490,7 @@ function getStartingInfo(
   return value && decodeStartingInfo(value)
 }
 
-/** Those of a validator's delegators. */
+/** Yields the starting infos of a validator's delegators. */
 export function* startingInfosOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -477,7 +508,8 @@ function decodeStartingInfo(value: Uint8Array): StartingInfo {
 // Withdrawals
 
 /**
- * MsgWithdrawDelegatorReward: pays what a delegation earned; it continues to earn from now on.
+ * Executes MsgWithdrawDelegatorReward: pays a delegation's rewards; the delegation continues to
+ * earn from now on.
  * @returns acoin paid, also 0
  */
 export function withdrawDelegationRewards(
@@ -496,9 +528,10 @@ export function withdrawDelegationRewards(
 }
 
 /**
- * Pays what a delegation earned and deletes its starting info (x/distribution/keeper/delegation.go, withdrawDelegationRewards). The
- * part below 1 acoin becomes the community's. The period ends first: everything until now counts, and the payment is taken from the
- * rewards as the end of the period leaves them.
+ * Pays a delegation's rewards and deletes its starting info (x/distribution/keeper/delegation.go,
+ * withdrawDelegationRewards). The part below 1 acoin goes to the community pool. The period ends
+ * first: all earnings until now count, and the payment is taken from the rewards as the end of the
+ * period leaves them.
  * @returns acoin paid
  */
 export function payDelegation(
@@ -536,7 +569,8 @@ export function payDelegation(
 }
 
 /**
- * MsgWithdrawValidatorCommission (x/distribution/keeper/keeper.go): the part below 1 acoin stays.
+ * Executes MsgWithdrawValidatorCommission (x/distribution/keeper/keeper.go): the part below 1 acoin
+ * stays.
  * @returns acoin paid
  */
 export function withdrawCommission(context: ModuleContext, operator: Address): Outcome<bigint> {
@@ -561,12 +595,15 @@ export function withdrawCommission(context: ModuleContext, operator: Address): O
   return amount
 }
 
-/** The account that a delegator's rewards or a validator's commission go to: itself unless it set another one. */
+/**
+ * Returns the account that a delegator's rewards or a validator's commission go to: itself unless
+ * it set another one.
+ */
 export function withdrawAddressOf(native: Pick<NativeStore, 'get'>, delegator: Address): Address {
   return native.get(addressesKey(WITHDRAW_ADDRESS_PREFIX, delegator)) ?? delegator
 }
 
-/** MsgSetWithdrawAddress (x/distribution/keeper/keeper.go, SetWithdrawAddr). */
+/** Executes MsgSetWithdrawAddress (x/distribution/keeper/keeper.go, SetWithdrawAddr). */
 export function setWithdrawAddress(
   { world }: ModuleContext,
   delegator: Address,

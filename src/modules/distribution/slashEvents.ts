@@ -30,7 +30,10 @@ export function putSlashEvent(
   native.set(slashKey(operator, period), packIntegers(BigInt(height), fraction))
 }
 
-/** The validator's slashes at the ends of `firstPeriod` and later periods, in order; with `reverse` those of it and earlier ones, backwards. */
+/**
+ * Yields the validator's slashes at the ends of `firstPeriod` and later periods, in order; with
+ * `reverse` of earlier periods, backwards.
+ */
 export function* slashEventsFrom(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -44,7 +47,7 @@ export function* slashEventsFrom(
   }
 }
 
-/** A validator's slashes at heights from `startHeight` to `endHeight`, in order. */
+/** Returns a validator's slashes at heights from `startHeight` to `endHeight`, in order. */
 export function slashEvents(
   { world: { native } }: ReadContext,
   operator: Address,

@@ -31,7 +31,7 @@ type Erc20Params = ValueOf<typeof Erc20Params>
 export const ERC20_PARAMS: ParamsStore<Erc20Params> = defineParams('erc20', Uint8Array.of(0x00), Erc20Params)
 const PAIRS_PREFIX = moduleStoreKey('erc20', Uint8Array.of(0x01))
 
-/** All pairs, in order of their contracts' addresses. */
+/** Yields all pairs, in order of their contracts' addresses. */
 export function* tokenPairs(native: Pick<NativeStore, 'range'>): IterableIterator<TokenPair> {
   for (const [, value] of native.range(PAIRS_PREFIX)) yield TokenPair.decode(value)
 }

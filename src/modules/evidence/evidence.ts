@@ -9,8 +9,8 @@ import { punishDoubleSign } from '../slashing/jail.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /*
- * Proven misbehaviour that blocks report: it is recorded under the state root for good, so that every node knows the same of which
- * evidence a block may still report, and it is punished once.
+ * Proven misbehaviour that blocks report. It is recorded under the state root permanently, so that
+ * all nodes agree which evidence a block may still report, and it is punished once.
  */
 
 /** KeyPrefixEvidence of the SDK (x/evidence/types/keys.go): hash -> evidence */
@@ -53,7 +53,7 @@ export function isCommitted(native: Pick<NativeStore, 'get'>, address: Uint8Arra
   return native.get(misbehaviourKey(address, height)) !== undefined
 }
 
-/** The recorded evidence with this hash. */
+/** Returns the recorded evidence with this hash. */
 export function getEvidence(native: Pick<NativeStore, 'get'>, hash: Uint8Array): Uint8Array | undefined {
   return native.get(concatBytes(EVIDENCE_STORE_PREFIX, hash))
 }

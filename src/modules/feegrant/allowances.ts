@@ -23,15 +23,18 @@ interface FeeUse {
   readonly now: bigint
 }
 
-/** How much of somebody's fees a granter pays, read from its protobuf form. */
+/** A granter's allowance for the fees of a grantee, read from its protobuf form. */
 interface Allowance {
-  /** nanoseconds; undefined: for ever */
+  /** nanoseconds; undefined: it never expires */
   readonly expiration: bigint | undefined
-  /** in its lists and those of the allowance inside it, which every use reads */
+  /** number of entries in its lists and those of the allowance inside; every use reads them */
   readonly entries: number
-  /** What is wrong with the allowance whatever the state is (ValidateBasic). */
+  /** Returns the error of an allowance that is invalid in any state (ValidateBasic). */
   validate(): SdkError | undefined
-  /** The allowance after it has paid, undefined when it is used up; an error when it does not pay. */
+  /**
+   * Returns the allowance after it has paid, undefined when it is used up; an error when it does
+   * not pay.
+   */
   accept(use: FeeUse): Outcome<AnyValue | undefined>
 }
 
@@ -43,10 +46,13 @@ const MAX_DEPTH = 4
 /** The most bytes of an allowance: every transaction that it pays for reads and writes it. The SDK has no such bound. */
 const MAX_ALLOWANCE_BYTES = 4_096
 
-/** The most coins and allowed messages of an allowance in all: every use of it reads them. The SDK has no such bound. */
+/**
+ * The most coins and allowed messages of an allowance in all: every use reads them. The SDK has no
+ * such bound.
+ */
 const MAX_ENTRIES = 64
 
-/** What is wrong with an allowance that is to be granted, whatever the state is. */
+/** Returns the error of an allowance that is invalid in any state, before it is granted. */
 export function checkAllowance(granted: AnyValue | undefined): SdkError | undefined {
   if (granted !== undefined && granted.value.length > MAX_ALLOWANCE_BYTES) {
     return sdkError('invalidRequest', `the allowance has more than ${MAX_ALLOWANCE_BYTES} bytes`)
@@ -140,7 +146,10 @@ function isOver({ expiration }: Pick<BasicAllowance, 'expiration'>, now: bigint)
   return expiration !== undefined && expiration < now
 }
 
-/** The allowance in the present period: when the last one is over, with the new one's coins (tryResetPeriod). */
+/**
+ * Returns the allowance in the current period: when the last one is over, with the new one's coins
+ * (tryResetPeriod).
+ */
 function inPeriod(allowance: PeriodicAllowance, now: bigint): PeriodicAllowance {
   const { basic: limits, period, periodSpendLimit, periodReset } = allowance
   if (now < periodReset) return allowance

@@ -23,7 +23,9 @@ export function getFeeGrant(
   return value && FeeGrant.decode(value)
 }
 
-/** The beginning of the keys of a grantee's allowances, which are in order of the granters. */
+/**
+ * Returns the beginning of the keys of a grantee's allowances, which are in order of the granters.
+ */
 export function granteePrefix(grantee: Address): Uint8Array {
   return addressesKey(GRANTS_PREFIX, grantee)
 }

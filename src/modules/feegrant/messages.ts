@@ -106,7 +106,10 @@ function revokeAllowance({ world }: ModuleContext, granter: Address, grantee: Ad
   return undefined
 }
 
-/** The expiration of the allowance between two accounts; undefined when there is no allowance. */
+/**
+ * Returns the expiration of the allowance between two accounts; undefined when there is no
+ * allowance.
+ */
 function expirationOf(
   native: Pick<ModuleContext['world']['native'], 'get'>,
   granter: Address,

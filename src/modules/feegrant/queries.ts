@@ -43,7 +43,7 @@ export const FEEGRANT_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/issued/{granter}`],
     request: { granter: string(1), pagination: message(2, PageRequest) },
     list: ['allowances', message(1, FeeGrant)],
-    // As in the SDK all allowances are looked through: they are kept by grantee.
+    // As in the SDK all allowances are scanned: they are stored by grantee.
     run: (context, { granter: text, pagination }) => {
       const granter = toBech32(readAccount(text))
       const walk = storeWalk(context.world.native, GRANTS_PREFIX, (_, value) => FeeGrant.decode(value))

@@ -17,7 +17,7 @@ import { Coin } from '../coin.ts'
 export const BasicAllowance = defineMessage('cosmos.feegrant.v1beta1.BasicAllowance', {
   /** none: no limit */
   spendLimit: repeated(message(1, Coin)),
-  /** absent: for ever */
+  /** absent: it never expires */
   expiration: optionalTimestamp(2),
 })
 export type BasicAllowance = ValueOf<typeof BasicAllowance>
@@ -63,6 +63,6 @@ export const MsgRevokeAllowance = defineMessage('cosmos.feegrant.v1beta1.MsgRevo
   grantee: string(2),
 })
 export const MsgRevokeAllowanceResponse = defineMessage('cosmos.feegrant.v1beta1.MsgRevokeAllowanceResponse', {})
-/** Anybody may send it. */
+/** Any account may send it. */
 export const MsgPruneAllowances = defineMessage('cosmos.feegrant.v1beta1.MsgPruneAllowances', { pruner: string(1) })
 export const MsgPruneAllowancesResponse = defineMessage('cosmos.feegrant.v1beta1.MsgPruneAllowancesResponse', {})

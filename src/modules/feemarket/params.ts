@@ -36,7 +36,7 @@ const MAX_CHANGE_DENOMINATOR = 10_000
 const MAX_ELASTICITY = 32
 
 /**
- * The fee market of the block after the one whose state this is.
+ * Returns the fee market of the block after the one whose state this is.
  * @param genesis for the initial base fee, which no parameter changes
  */
 export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeMarket, 'initialBaseFee'>): FeeMarket {
@@ -50,8 +50,9 @@ export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeM
 }
 
 /**
- * What is wrong with parameters: the rules of Params.Validate of x/feemarket/types/params.go, and parameters that this chain
- * does not support must have the value that is true here: there is a base fee from the first block on, transactions pay for
+ * Returns the error of invalid parameters. The rules are those of Params.Validate of
+ * x/feemarket/types/params.go. In addition, parameters that this chain does not support must have
+ * the value that is true here: there is a base fee from the first block on, transactions pay for
  * the gas that they used, prices are whole acoin per gas.
  * @param current the parameters before; undefined at genesis
  */

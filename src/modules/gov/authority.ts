@@ -11,7 +11,7 @@ export const GOV_AUTHORITY: string = toBech32(GOVERNANCE)
  * Refuses a message (such as MsgUpdateParams) whose authority is not governance, as each SDK module's msg_server does.
  * No key belongs to that account: only passed proposals can send such a message.
  * @param authority as the message has it, in either encoding
- * @throws AddressError when it is no address; the message's `signers` has parsed it before
+ * @throws AddressError when it is not an address; the message's `signers` has parsed it before
  */
 export function requireAuthority(authority: string): SdkError | undefined {
   if (equalBytes(parseAddress(authority), GOVERNANCE)) return undefined

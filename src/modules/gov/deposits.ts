@@ -52,8 +52,9 @@ export function deposit(context: ModuleContext, { proposalId, depositor, amount 
 }
 
 /**
- * Adds a deposit whose coins were checked (AddDeposit of x/gov/keeper/deposit.go), also that of a new proposal.
- * @returns whether the voting period started; the caller emits the event of that
+ * Adds a deposit whose coins were checked (AddDeposit of x/gov/keeper/deposit.go), also for a new
+ * proposal.
+ * @returns whether the voting period started; the caller emits that event
  */
 export function addDeposit(context: ModuleContext, { proposalId, depositor, amount }: DepositInput): Outcome<boolean> {
   const { world, block } = context
@@ -95,17 +96,17 @@ export function addDeposit(context: ModuleContext, { proposalId, depositor, amou
   return isEnough
 }
 
-/** What is wrong with a deposit's coins. */
+/** Returns the error of a deposit with invalid coins. */
 export function checkAmount(amount: readonly Coin[]): SdkError | undefined {
   return amount.length === 0 ? sdkError('invalidCoins') : checkInitialAmount(amount)
 }
 
-/** What is wrong with the coins of a new proposal's deposit, which may be none. */
+/** Returns the error of a new proposal's deposit with invalid coins; the deposit may be empty. */
 export function checkInitialAmount(amount: readonly Coin[]): SdkError | undefined {
   return areValidCoins(amount) ? undefined : sdkError('invalidCoins', coinsText(amount))
 }
 
-/** The error of a deposit in a denomination that governance does not take. */
+/** Returns the error of a deposit in a denomination that governance does not take. */
 export function wrongDenomination(amount: readonly Coin[]): SdkError {
   return govError(
     'invalidDepositDenom',
@@ -117,7 +118,7 @@ export function proposalNotFound(id: bigint): SdkError {
   return sdkError('notFound', `proposal ${id} doesn't exist`)
 }
 
-/** ActivateVotingPeriod of x/gov/keeper/proposal.go. */
+/** Executes ActivateVotingPeriod of x/gov/keeper/proposal.go. */
 function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal: ProposalRecord): void {
   const params = GOV_PARAMS.get(native)
   const endMs = block.timeMs + periodMs(proposal.expedited ? params.expeditedVotingPeriod : params.votingPeriod)
@@ -131,15 +132,15 @@ function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal
   native.set(activeQueueKey(endMs, proposal.id), Uint8Array.of(1))
 }
 
-/** What happens to the deposits of a proposal that ended: a part is charged, the rest goes back. */
+/** Rule for the deposits of a proposal that ended: a part is charged, the rest is refunded. */
 export interface DepositRule {
   /** part of each deposit that is charged: 0 refunds everything, 1 charges everything */
   readonly charge: Decimal
-  /** receives what is charged; undefined burns it */
+  /** receives the charged coins; undefined burns them */
   readonly destination: Address | undefined
 }
 
-/** What is left to do for a proposal that ended, as an entry of the queue. */
+/** Kinds of work left to do for a proposal that ended, as an entry of the queue. */
 const CLEANUPS = { DEPOSITS_AND_VOTES: 1, COPIED_SHARES: 2 } as const
 
 /** A rule as it is stored in the queue while deposits, votes or copied shares are left. */
@@ -158,9 +159,10 @@ const RETURN_GAS = 10_000
 const VOTE_GAS = 1_000
 
 /**
- * Charges and refunds the deposits of a proposal that ended, then removes votes that were not counted. What the budget does not allow
- * waits in the queue of inactive proposals for later blocks, so that a proposal with many depositors makes no block slow. At least one
- * deposit or vote is handled, so that this ends.
+ * Charges and refunds the deposits of a proposal that ended, then removes votes that were not
+ * counted. Work beyond the budget waits in the queue of inactive proposals for later blocks, so
+ * that a proposal with many depositors does not slow any block down. At least one deposit or vote
+ * is handled, so that this ends.
  */
 export function cleanUp(context: ModuleContext, id: bigint, rule: DepositRule, budget: Budget): void {
   const { native } = context.world

@@ -44,7 +44,7 @@ interface Due {
 }
 
 /**
- * The end of a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs three look-ups.
+ * Ends a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs three look-ups.
  *
  * 1. Proposals that ended earlier, with deposits or votes left: these are refunded, charged or removed first (their entries
  *    have time 0 in the queue of inactive proposals), so that old work cannot pile up behind new work.
@@ -53,10 +53,11 @@ interface Due {
  * 3. Proposals whose voting period is over are tallied and, if they pass, executed, in the order in which the periods ended:
  *    one that passes may change or cancel those after it. A tally that is under way comes first.
  *
- * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal that it executes last. What is left
- * waits for the next block; a longer tally continues there with the voting powers that it began with. Each of the two queues gets on by one
- * step at least. A proposal that cannot be handled leaves its queue, and everything else stays as it is, its deposits too; of its tally,
- * the copied shares are removed as in step 1.
+ * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal
+ * that it executes last. The rest waits for the next block; a longer tally continues there with the
+ * voting powers from its start. Each of the two queues advances by at least one step. A proposal
+ * that cannot be handled leaves its queue, and everything else stays as it is, its deposits too;
+ * the copied shares of its tally are removed as in step 1.
  */
 export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_GAS): void {
   const { native } = context.world
@@ -127,7 +128,7 @@ function handleDue(
   }
 }
 
-/** The next entries of a queue up to a time, a few of them. */
+/** Returns the next entries of a queue up to a time, a few of them. */
 function nextDue(
   native: Pick<NativeStore, 'range'>,
   prefix: Uint8Array,
@@ -191,7 +192,10 @@ function endVotingPeriod(context: ModuleContext, messages: MessageTable, id: big
   emitResult(context, id, result, log)
 }
 
-/** An expedited proposal that did not pass gets a regular voting period, counted from the start of its vote. */
+/**
+ * Gives an expedited proposal that did not pass a regular voting period, counted from the start of
+ * its vote.
+ */
 function becomeRegular(context: ModuleContext, proposal: ProposalRecord, { result }: TallyOutcome): void {
   const { native } = context.world
   const endMs = proposalTimeMs(proposal.votingStartTime) + periodMs(GOV_PARAMS.get(native).votingPeriod)

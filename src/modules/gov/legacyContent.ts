@@ -18,7 +18,7 @@ import {
   TextProposal,
 } from './typesV1beta1.ts'
 
-/** The content of a v1beta1 proposal: its texts, and the messages of today that do what it says. */
+/** The content of a v1beta1 proposal: its texts, and the equivalent current messages. */
 interface LegacyContent {
   readonly title: string
   readonly description: string
@@ -91,7 +91,7 @@ const CONTENTS: ReadonlyMap<string, Reader> = new Map([
   reader(CancelSoftwareUpgradeProposal, (_value, _, messages) => messageOf(messages, MsgCancelUpgrade.typeUrl, {})),
 ])
 
-/** A message of the table, with governance as its authority. */
+/** Returns a message of the table, with governance as its authority. */
 function messageOf(
   messages: MessageTable,
   typeUrl: string,
@@ -114,7 +114,10 @@ function checkTexts({ title, description }: LegacyContent): SdkError | undefined
   return undefined
 }
 
-/** ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its codespace; the SDK has no bounds. */
+/**
+ * Checks changes by ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its
+ * codespace; the SDK has no bounds.
+ */
 function checkChanges(
   changes: readonly { readonly subspace: string; readonly key: string; readonly value: string }[],
 ): SdkError | undefined {
@@ -127,7 +130,7 @@ function checkChanges(
   return undefined
 }
 
-/** What is wrong with a content. */
+/** Returns the error of an invalid content. */
 export function checkContent(content: AnyValue | undefined): SdkError | undefined {
   const read = readContent(content)
   return isSdkError(read) ? read : undefined

@@ -57,7 +57,7 @@ export const GOV_GAS = {
 } as const
 
 /**
- * The messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
+ * Returns the messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
  * @param messages the table of all modules' messages, these included: a proposal can hold any of them
  */
 export function govMessages(messages: () => MessageTable): readonly MessageHandler[] {
@@ -69,7 +69,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
       module: 'gov',
       signers: ({ proposer }) => [parseAddress(proposer)],
       validate: (message) => {
-        // The size of the messages first, then what reads them.
+        // The size of the messages is checked first, before they are read.
         const malformed =
           checkInitialAmount(message.initialDeposit) ?? checkForm(message) ?? checkNesting(message.messages)
         if (malformed !== undefined) return malformed
@@ -175,7 +175,7 @@ function cancel(
   })
 }
 
-/** Executes the messages that do what the content of a v1beta1 proposal says. */
+/** Executes the messages that are equivalent to the content of a v1beta1 proposal. */
 function execContent(
   context: ModuleContext,
   messages: MessageTable,
@@ -187,7 +187,10 @@ function execContent(
   return isSdkError(equivalent) ? equivalent : executeProposal(context, messages, equivalent)?.error
 }
 
-/** The messages of older wallets do what those of v1 do (legacyMsgServer of x/gov/keeper/msg_server.go). */
+/**
+ * Returns handlers for the messages of older wallets, which act as those of v1 (legacyMsgServer of
+ * x/gov/keeper/msg_server.go).
+ */
 function govMessagesV1beta1(messages: () => MessageTable): readonly MessageHandler[] {
   return [
     defineHandler({
@@ -262,7 +265,7 @@ function submitContent(
   return isSdkError(proposalId) ? proposalId : MsgSubmitProposalResponseV1beta1.encode({ proposalId })
 }
 
-/** The message by which a v1 proposal carries the content of a v1beta1 one. */
+/** Returns the message by which a v1 proposal carries the content of a v1beta1 one. */
 function legacyMessage(content: AnyValue): AnyValue {
   return {
     typeUrl: MsgExecLegacyContent.typeUrl,

@@ -31,7 +31,9 @@ export const paramsError = defineErrors('params', {
 interface ParameterChange {
   /** a module's name, or `baseapp` for consensus parameters */
   readonly subspace: string
-  /** the name in x/params (`UnbondingTime`, `communitytax`) or the present one (`unbonding_time`) */
+  /**
+   * the name in x/params (`UnbondingTime`, `communitytax`) or the current one (`unbonding_time`)
+   */
   readonly key: string
   /** JSON; durations in nanoseconds, as x/params had them, or like 600s */
   readonly value: string
@@ -53,7 +55,7 @@ const SUBSPACE_GAS = 5_000
 /** A character of a change, which is parsed and converted. */
 const CHARACTER_GAS = 10
 
-/** The present parameters of a subspace, and the message that sets all of them. */
+/** The current parameters of a subspace, and the message that sets all of them. */
 interface Subspace {
   readonly typeUrl: string
   /** of its parameters: only their names may be changed */
@@ -93,8 +95,8 @@ const SUBSPACES: ReadonlyMap<string, Subspace> = new Map([
 ])
 
 /**
- * The MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for each module. It sets the module's
- * other parameters to their values at the time of this call.
+ * Returns the MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for
+ * each module. It sets the module's other parameters to their values at the time of this call.
  */
 export function messagesOfChanges(
   native: Native,
@@ -132,7 +134,10 @@ export function messagesOfChanges(
 /** Names of the subspaces. */
 export const SUBSPACE_NAMES: readonly string[] = [...SUBSPACES.keys()]
 
-/** The error of a change that is too large or lacks a part (ValidateChanges of x/params/types/proposal/proposal.go). */
+/**
+ * Returns the error of a change that is too large or lacks a part (ValidateChanges of
+ * x/params/types/proposal/proposal.go).
+ */
 export function checkChange({ subspace, key, value }: ParameterChange): SdkError | undefined {
   if (subspace === '') return paramsError('emptySubspace')
   if (key === '') return paramsError('emptyKey')
@@ -151,7 +156,7 @@ export function parameterNames(subspaceName: string): readonly string[] | undefi
   return SUBSPACES.get(subspaceName)?.type.fields.map(({ jsonName }) => jsonName)
 }
 
-/** The JSON of a parameter under one of its names; undefined when there is none. */
+/** Returns the JSON of a parameter under one of its names; undefined without such a parameter. */
 export function parameterValue(native: Native, subspaceName: string, key: string): Json | undefined {
   const found = SUBSPACES.get(subspaceName)
   const field = found && fieldIn(found.type, plain(key))
@@ -176,7 +181,10 @@ function withChange(
   return changed ?? paramsError('settingParameter', `${name} has no parameter ${key}, or it has no such members`)
 }
 
-/** `params` with one changed; undefined if there is no such name, or the value has unknown members. */
+/**
+ * Returns `params` with one changed; undefined if there is no such name, or the value has unknown
+ * members.
+ */
 function withValue(type: AnyMessageType, params: JsonObject, key: string, value: Json): JsonObject | undefined {
   const field = fieldIn(type, plain(key)) ?? fieldIn(type, plain(key).replace(/params$/, ''))
   if (field !== undefined) return withField(params, field, value)
@@ -184,7 +192,10 @@ function withValue(type: AnyMessageType, params: JsonObject, key: string, value:
   return isJsonObject(value) ? withMembers(type, params, value) : undefined
 }
 
-/** `params` with the members of an object; undefined when one of them is no name of the type. */
+/**
+ * Returns `params` with the members of an object; undefined when the type has no field with one of
+ * the names.
+ */
 function withMembers(type: AnyMessageType, params: JsonObject, members: JsonObject): JsonObject | undefined {
   let changed: JsonObject | undefined = params
   for (const [name, value] of Object.entries(members)) {
@@ -210,7 +221,10 @@ function withField(params: JsonObject, { jsonName, codec, presence }: Field, val
   return changed(isDuration ? durationText(value) : value)
 }
 
-/** A duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other texts stay as they are. */
+/**
+ * Returns a duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other
+ * texts stay as they are.
+ */
 function durationText(value: string | number): string {
   const text = value.toString()
   if (!/^\d{1,21}$/.test(text)) return text
@@ -225,7 +239,7 @@ function plain(name: string): string {
 
 const FIELDS = new Map<AnyMessageType, ReadonlyMap<string, Field>>()
 
-/** The field of a type with this plain name, by one look-up: a value may name thousands. */
+/** Returns the field of a type with this plain name, by one look-up: a value may name thousands. */
 function fieldIn(type: AnyMessageType, plainName: string): Field | undefined {
   let fields = FIELDS.get(type)
   if (fields === undefined) {

@@ -36,34 +36,35 @@ export function periodMs(duration: bigint | undefined): number {
   return Number(duration / 1_000_000n)
 }
 
-/** A ratio of validated parameters; '' is 0, as the SDK's zero value. */
+/** Returns a ratio of validated parameters; '' is 0, as the SDK's zero value. */
 export function ratio(text: string): Decimal {
   const value = text === '' ? 0n : parseDecimal(text)
-  if (value === undefined) throw new Error(`a ratio of governance is no number: ${text}`)
+  if (value === undefined) throw new Error(`a ratio of governance is not a number: ${text}`)
   return value
 }
 
-/** Deposit that starts the vote, acoin. */
+/** Returns the deposit that starts the vote, acoin. */
 export function minDepositAcoin(params: Params, isExpedited: boolean): bigint {
   const amount = acoinOf(isExpedited ? params.expeditedMinDeposit : params.minDeposit)
   if (amount === undefined) throw new Error('deposits of governance are in another denomination')
   return amount
 }
 
-/** The least that the proposer must deposit, acoin. */
+/** Returns the least that the proposer must deposit, acoin. */
 export function minInitialDepositAcoin(params: Params, isExpedited: boolean): bigint {
   return round(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minInitialDepositRatio)))
 }
 
-/** The least that one deposit must be, acoin; 0 when there is no minimum. */
+/** Returns the least that one deposit must be, acoin; 0 when there is no minimum. */
 export function minSingleDepositAcoin(params: Params, isExpedited: boolean): bigint {
   return truncate(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minDepositRatio)))
 }
 
 /**
- * What is wrong with parameters (Params.ValidateBasic of x/gov/types/v1/params.go). Besides the SDK's rules, deposits are in
- * the base denomination, since there is no other, periods have whole milliseconds, as block times have, and bounds keep governance able
- * to decide, also to change these parameters again.
+ * Returns the error of invalid parameters (Params.ValidateBasic of x/gov/types/v1/params.go).
+ * Besides the SDK's rules, deposits are in the base denomination, since there is no other, and
+ * periods have whole milliseconds, like block times. Bounds ensure that governance can still
+ * decide, and change these parameters again.
  */
 export function validateGovParams(params: Params): SdkError | undefined {
   const problem =

@@ -82,7 +82,7 @@ export function submitProposal(
   return createProposal(context, submission)
 }
 
-/** What is wrong with a proposal's texts and size, whatever the state is. */
+/** Returns the error of a proposal whose texts or size are invalid in any state. */
 export function checkForm(
   submission: Pick<ProposalSubmission, 'title' | 'summary' | 'metadata' | 'messages'>,
 ): SdkError | undefined {
@@ -190,8 +190,8 @@ function createProposal(context: ModuleContext, submission: ProposalSubmission):
 const CANCEL_BUDGET = 40_000
 
 /**
- * Withdraws a proposal before voting ends (CancelProposal of x/gov/keeper/proposal.go); a part of its deposits is burnt or goes
- * where the parameters say.
+ * Withdraws a proposal before voting ends (CancelProposal of x/gov/keeper/proposal.go); a part of
+ * its deposits is burnt or paid to the account that the parameters name.
  */
 export function cancelProposal(
   context: ModuleContext,
@@ -250,7 +250,7 @@ interface ExecutionFailure {
  * Executes the messages of a passed proposal under the authority of governance, all of them or, when one fails, none
  * (EndBlocker of x/gov/abci.go).
  *
- * 1. A checkpoint is opened first: it is what undoes the messages before one that fails.
+ * 1. A checkpoint is opened first: it can undo the messages before one that fails.
  * 2. Each message is read and validated again, then run. A message that panics fails like one that returns an error.
  * 3. Only when all have succeeded, their effects stay. An error that is thrown, such as the end of the gas, undoes them too.
  *

@@ -55,7 +55,7 @@ import {
 const PROPOSAL_ID = { proposalId: uint64(1) }
 const LIST_REQUEST = { proposalId: uint64(1), pagination: message(2, PageRequest) }
 
-/** What differs between the two versions of gov's queries: names and the types of what they show. */
+/** Differences between the two versions of gov's queries: names, and the types in the answers. */
 interface GovVersion<P, V, D, T> {
   readonly service: string
   /** of the REST paths */
@@ -66,7 +66,7 @@ interface GovVersion<P, V, D, T> {
   readonly tally: readonly [field: Field<T>, show: (tally: TallyResult) => NonNullable<T>]
 }
 
-/** The queries that both versions have (x/gov/keeper/grpc_query.go). */
+/** Returns the queries that both versions have (x/gov/keeper/grpc_query.go). */
 function sharedQueries<P, V, D, T>(version: GovVersion<P, V, D, T>): readonly NativeQuery[] {
   const { service, base, proposal, vote, deposit, tally } = version
   return [
@@ -294,7 +294,8 @@ const TURN_GAS = 700_000
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
 /**
- * The tally of a proposal: the final one when voting has ended, else a count of the votes so far (TallyResult of grpc_query.go).
+ * Returns the tally of a proposal: the final one when voting has ended, else a count of the votes
+ * so far (TallyResult of grpc_query.go).
  * @throws QueryError when there are more votes than can be counted in time
  */
 async function currentTally(context: QueryContext, proposal: Proposal): Promise<TallyResult> {

@@ -78,7 +78,10 @@ const NO_CONTENT = ProposalContent.create()
  */
 const CONTENT_BYTE_GAS = 3
 
-/** Where a proposal stands; undefined when there never was one with this id, it was cancelled, or it expired in deposit. */
+/**
+ * Returns where a proposal stands; undefined when there never was one with this id, it was
+ * cancelled, or it expired in deposit.
+ */
 export function getProposalRecord(native: Pick<NativeStore, 'get'>, id: bigint): ProposalRecord | undefined {
   const value = id >= 0n && id < 2n ** 64n ? native.get(proposalKey(id)) : undefined
   return value && readProposalRecord(value)
@@ -96,7 +99,7 @@ export function readProposalRecord(value: Uint8Array): ProposalRecord {
   return record
 }
 
-/** A record with what the proposal says. */
+/** Returns a proposal: its record with its content. */
 export function withContent(native: Pick<NativeStore, 'get' | 'work'>, record: ProposalRecord): Proposal {
   const value = native.get(contentKey(record.id))
   if (value === undefined) throw new Error(`proposal ${record.id} has no content`)
@@ -104,7 +107,7 @@ export function withContent(native: Pick<NativeStore, 'get' | 'work'>, record: P
   return { ...record, ...ProposalContent.decode(value) }
 }
 
-/** The whole proposal with this id. */
+/** Returns the whole proposal with this id. */
 export function getProposal(native: Pick<NativeStore, 'get' | 'work'>, id: bigint): Proposal | undefined {
   const record = getProposalRecord(native, id)
   return record && withContent(native, record)
@@ -125,7 +128,7 @@ export function deleteProposal(native: Pick<NativeStore, 'delete'>, id: bigint):
   native.delete(contentKey(id))
 }
 
-/** The id that the next proposal gets. */
+/** Returns the id that the next proposal gets. */
 export function nextProposalId(native: Pick<NativeStore, 'get'>): bigint {
   const value = native.get(NEXT_PROPOSAL_ID_KEY)
   if (value === undefined) throw new Error('the gov module has no next proposal id')
@@ -136,7 +139,7 @@ export function setNextProposalId(native: Pick<NativeStore, 'set'>, id: bigint):
   native.set(NEXT_PROPOSAL_ID_KEY, bigIntToBytes(id, 8))
 }
 
-/** A time of a stored proposal in milliseconds. */
+/** Returns a time of a stored proposal in milliseconds. */
 export function proposalTimeMs(nanos: bigint | undefined): number {
   if (nanos === undefined) throw new Error('a time of a proposal is missing')
   return Number(nanos / 1_000_000n)
@@ -171,7 +174,7 @@ export function* depositsOf(
   for (const [, value] of native.range(depositsKey(id), range)) yield Deposit.decode(value)
 }
 
-/** Acoin of a stored deposit. */
+/** Returns the acoin of a stored deposit. */
 export function totalOf(coins: readonly Coin[]): bigint {
   return coins.reduce((sum, { amount }) => sum + amount, 0n)
 }
@@ -193,7 +196,10 @@ export function deleteVote(native: Pick<NativeStore, 'delete'>, id: bigint, vote
   native.delete(voteKey(id, voter))
 }
 
-/** Votes on a proposal in order of voters; they are there until they are counted. `start`: the first voter. */
+/**
+ * Yields the votes on a proposal in order of voters; they are there until they are counted.
+ * `start`: the first voter.
+ */
 export function* votesOf(
   native: Pick<NativeStore, 'range'>,
   id: bigint,
@@ -216,8 +222,9 @@ const TallyValidator = defineMessage('coind.gov.TallyValidator', {
 })
 
 /**
- * What a tally has counted. Voting powers are those of the block in which it began: validators are copied here, and of a delegation
- * that changes before it is counted the shares are copied, see `beforeStakeChanges`.
+ * The counts of a tally. Voting powers are those of the block in which it began: validators are
+ * copied here, and the shares of a delegation are copied if it changes before it is counted, see
+ * `beforeStakeChanges`.
  */
 export const Tally = defineMessage('coind.gov.Tally', {
   validators: repeated(embedded(1, TallyValidator)),
@@ -245,15 +252,15 @@ const TallyPosition = defineMessage('coind.gov.TallyPosition', {
 export type TallyPosition = ValueOf<typeof TallyPosition>
 
 /**
- * The tally that is under way over several blocks. There is one at most: other proposals whose voting is over wait. A small entry,
- * since each change of a delegation reads it.
+ * Returns the tally that is under way over several blocks. There is one at most: other proposals
+ * whose voting is over wait. A small entry, since each change of a delegation reads it.
  */
 export function runningTally(native: Pick<NativeStore, 'get'>): TallyPosition | undefined {
   const value = native.get(RUNNING_TALLY_KEY)
   return value && TallyPosition.decode(value)
 }
 
-/** The counts of the running tally. @throws Error (a bug) when there is none */
+/** Returns the counts of the running tally. @throws Error (a bug) when no tally is running */
 export function countedSoFar(native: Pick<NativeStore, 'get'>): Tally {
   const value = native.get(TALLY_KEY)
   if (value === undefined) throw new Error('the running tally has no counts')
@@ -307,7 +314,7 @@ export function deleteCopiedShares(
   native.delete(copiedSharesKey(id, voter, operator))
 }
 
-/** Those of a proposal's tally, in order of voters and then operators. */
+/** Yields the copied shares of a proposal's tally, in order of voters and then operators. */
 export function* copiedShares(native: Pick<NativeStore, 'range'>, id: bigint): IterableIterator<CopiedShares> {
   for (const [[voter, operator], value] of addressEntries(native, copiedSharesOf(id))) {
     yield { voter: voter!, operator: operator!, shares: bytesToBigInt(value) }
@@ -337,17 +344,21 @@ export function initGov(
   if (section.constitution !== '') native.set(CONSTITUTION_KEY, new TextEncoder().encode(section.constitution))
 }
 
-/** The text that the genesis gave the chain; '' when none. */
+/** Returns the constitution of the chain from the genesis; '' without one. */
 export function getConstitution(native: Pick<NativeStore, 'get'>): string {
   return new TextDecoder().decode(native.get(CONSTITUTION_KEY))
 }
 
 /**
- * What must hold of governance in every state (ModuleAccountInvariant of x/gov/keeper/invariants.go): the account of deposits has at
- * least the coins of all (contracts that destroy themselves may have sent it more), an open proposal's total is the sum of its deposits,
- * and shares are copied only of voters that the running tally has not counted, or of a tally that was left alone and is being removed. For tests and `coind debug invariants`: it reads every
- * deposit.
- * @returns what does not hold
+ * Checks governance's invariants in a state (ModuleAccountInvariant of x/gov/keeper/invariants.go):
+ * - The account of deposits has at least the coins of all deposits (contracts that destroy
+ *   themselves may have sent it more).
+ * - An open proposal's total is the sum of its deposits.
+ * - Copied shares belong only to voters that the running tally has not counted, or to a skipped
+ *   tally that is being removed.
+ *
+ * For tests and `coind debug invariants`: it reads every deposit.
+ * @returns the violated invariants
  */
 export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableIterator<string> {
   const byProposal = new Map<bigint, bigint>()

@@ -29,9 +29,10 @@ import {
 import { type Params, type TallyResult, VOTE_OPTIONS, VOTING_PERIOD, type WeightedVoteOption } from './types.ts'
 
 /*
- * Tallies. One takes as many blocks as its votes and delegations need, and counts what they were in the block in which it began. One
- * tally runs at a time, so that a change of a delegation has to copy old shares for one tally at most. Of the other proposals whose
- * voting is over, neither votes nor deposits change while they wait; their tallies count the stake of the block in which they begin.
+ * Tallies. A tally takes as many blocks as its votes and delegations need, and counts them as of
+ * the block in which it began. One tally runs at a time, so that a change of a delegation has to
+ * copy old shares for one tally at most. Neither votes nor deposits of other proposals whose voting
+ * is over change while they wait; their tallies count the stake of the block in which they begin.
  */
 
 /** Gas of work outside the native store: to decode a vote and its voter's address. */
@@ -67,7 +68,7 @@ export function isVotedOn(native: Pick<NativeStore, 'get'>, proposal: ProposalRe
   return runningTally(native)?.proposalId !== proposal.id
 }
 
-/** The state of a proposal's tally: where it is if it runs, else without votes. */
+/** Returns the state of a proposal's tally: where it is if it runs, else without votes. */
 export function tallyOf(native: Pick<NativeStore, 'get' | 'range' | 'work'>, id: bigint): TallyState {
   const position = runningTally(native)
   if (position?.proposalId !== id) return beginTally(native, id)
@@ -76,7 +77,10 @@ export function tallyOf(native: Pick<NativeStore, 'get' | 'range' | 'work'>, id:
   return { position, tally }
 }
 
-/** A tally without votes, over the validators that are bonded now (IterateBondedValidatorsByPower). */
+/**
+ * Returns a tally without votes, over the validators that are bonded now
+ * (IterateBondedValidatorsByPower).
+ */
 function beginTally(native: Pick<NativeStore, 'get' | 'range' | 'work'>, proposalId: bigint): TallyState {
   const counted: TallyValidator[] = []
   let bondedTokens = 0n
@@ -126,7 +130,10 @@ export function beforeStakeChanges({ world: { native } }: ModuleContext, delegat
   putCopiedShares(native, position.proposalId, { voter: delegator, operator, shares })
 }
 
-/** The outcome of a complete tally (the rest of Tally): validators' votes count for delegators who did not vote. */
+/**
+ * Returns the outcome of a complete tally (the rest of Tally): validators' votes count for
+ * delegators who did not vote.
+ */
 export function tallyOutcome(counted: Tally, params: Params, isExpedited: boolean): TallyOutcome {
   const tally = withValidators(counted)
   const { yes, abstain, noWithVeto, totalPower, bondedTokens } = tally
@@ -144,8 +151,9 @@ export function tallyOutcome(counted: Tally, params: Params, isExpedited: boolea
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
 /**
- * How the votes on a proposal stand (TallyResult of x/gov/keeper/grpc_query.go): zeros before the voting period, what the votes would
- * count now during it, and the final result afterwards. Changes nothing. Its work is counted as it is done, and has no other bound.
+ * Returns the current result of a proposal's vote (TallyResult of x/gov/keeper/grpc_query.go):
+ * zeros before the voting period, a count as of now during it, and the final result afterwards.
+ * Changes nothing. Its work is counted as it is done, and has no other bound.
  * @returns undefined when there is no such proposal
  */
 export function currentTally({ world: { native } }: ReadContext, id: bigint): TallyResult | undefined {
@@ -170,7 +178,8 @@ interface WalkedVotes {
 
 /**
  * Adds votes to a tally from a position on, without a change of the state.
- * @param budget the walk stops when it is spent, what is left to be deleted included; without it there is no bound
+ * @param budget the walk stops when it is spent, including the deletes still to do; without it
+ * there is no bound
  */
 function walkVotes(
   native: Pick<NativeStore, 'get' | 'range' | 'work'>,
@@ -208,7 +217,8 @@ function walkVotes(
 }
 
 /**
- * A voter's delegations as they were when the tally began, in order of operators: the copies of those that changed since, and the others.
+ * Yields a voter's delegations as they were when the tally began, in order of operators: the copies
+ * of those that changed since, and the others.
  * @param start the first operator
  * @param copies those of the tally, from this voter on; undefined for a tally that begins now
  */

@@ -23,14 +23,15 @@ export function initMint(
 }
 
 /**
- * Minting ends at this supply, some 3.4 x 10^20 coins. Legal parameters can double the supply in every block, if blocks come faster than
- * they were planned: without an end it would exceed the 256 bits of a balance, and no block could be made any more.
+ * Minting ends at this supply, some 3.4 x 10^20 coins. Legal parameters can double the supply in
+ * every block, if blocks come faster than planned: without an end it would exceed the 256 bits of a
+ * balance, and no further block could be made.
  */
 export const MAX_MINTED_SUPPLY_ACOIN: bigint = 2n ** 128n
 
 /**
- * Mints a block's part of the year's coins and gives them to the fee collector (x/mint/abci.go). Without inflation nothing is
- * written.
+ * Mints a block's part of the year's coins into the fee collector (x/mint/abci.go). Without
+ * inflation nothing is written.
  * @returns why the coins cannot be moved; the block mints none then
  */
 export function beginMint(context: ModuleContext): SdkError | undefined {
@@ -61,8 +62,8 @@ export function beginMint(context: ModuleContext): SdkError | undefined {
 }
 
 /**
- * The rate of the next block (x/mint/types/minter.go, NextInflationRate): it rises while less than the goal's part of all coins is
- * bonded, and falls while more is.
+ * Returns the rate of the next block (x/mint/types/minter.go, NextInflationRate): it rises while
+ * less than the goal's part of all coins is bonded, and falls while more is.
  */
 export function nextInflation(inflation: Decimal, params: MintParams, bonded: Decimal): Decimal {
   const yearly = multiply(ONE - divide(bonded, params.goalBonded), params.inflationRateChange)
@@ -71,18 +72,18 @@ export function nextInflation(inflation: Decimal, params: MintParams, bonded: De
   return next < params.inflationMin ? params.inflationMin : next
 }
 
-/** acoin that a year at this rate mints. */
+/** Returns the acoin that a year at this rate mints. */
 export function annualProvisions({ world }: ReadContext): Decimal {
   return getInflation(world.native) * getSupply(world)
 }
 
-/** Part of all coins that bonded validators have. */
+/** Returns the part of all coins that bonded validators have. */
 export function bondedRatio({ world }: ReadContext): Decimal {
   const supply = getSupply(world)
   return supply === 0n ? 0n : decimalOf(world.getBalance(BONDED_POOL)) / supply
 }
 
-/** The yearly rate at which coins are minted; 0 when it was never set. */
+/** Returns the yearly rate at which coins are minted; 0 when it was never set. */
 export function getInflation(native: Pick<NativeStore, 'get'>): Decimal {
   const value = native.get(INFLATION_KEY)
   return value === undefined ? 0n : Inflation.decode(value).inflation

@@ -22,7 +22,7 @@ export const MINT_PARAMS = defineParams('mint', Uint8Array.of(0x01), MintParams)
 const MIN_BLOCKS_PER_YEAR = 1_000n
 const MAX_BLOCKS_PER_YEAR = 10n ** 10n
 
-/** Validate of x/mint/types/params.go, and this chain's own bounds. */
+/** Checks parameters by Validate of x/mint/types/params.go, and this chain's own bounds. */
 export function validateMintParams(params: MintParams): SdkError | undefined {
   const { mintDenom, inflationMax, inflationMin, goalBonded, blocksPerYear } = params
   if (mintDenom !== BASE_DENOM) return wrong(`only ${BASE_DENOM} can be minted`)

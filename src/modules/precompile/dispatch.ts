@@ -5,7 +5,7 @@ import { isSdkError, type SdkError } from '../sdkError.ts'
 import { type AbiEvent, decodeValues, encodeErrorString, encodeValues, selectorOf, signatureOf } from './abi/codec.ts'
 import type { AbiFields, AbiValues } from './abi/types.ts'
 
-/** What a function sees of its call, and what it does besides its work on the state. */
+/** The call of a function, with its actions besides the work on the state: gas charges and logs. */
 export interface FunctionContext extends Pick<PrecompileCall, 'caller' | 'value' | 'world' | 'block'> {
   /**
    * Takes gas for work whose amount depends on the arguments or the state, before it is done. False means that not enough is
@@ -53,7 +53,7 @@ export interface PrecompileFunction extends FunctionRules {
   run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
 }
 
-/** What runs when no row's selector matches, calldata is shorter than a selector, or there is none. */
+/** Runs when no row's selector matches, or when calldata is empty or shorter than a selector. */
 interface PrecompileFallback extends FunctionRules {
   run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
 }
@@ -72,7 +72,10 @@ export interface TabledPrecompile extends StatefulPrecompile {
   readonly events: Readonly<Record<string, AbiEvent>>
 }
 
-/** The address of a precompile of cosmos/evm (x/vm/types/precompiles.go), where contracts find it on this chain too. */
+/**
+ * Returns the address of a precompile of cosmos/evm (x/vm/types/precompiles.go), where contracts
+ * find it on this chain too.
+ */
 export function lowAddress(number: number): Address {
   return bigIntToBytes(BigInt(number), 20)
 }
@@ -126,7 +129,7 @@ export function defineFunction<const I extends AbiFields, const O extends AbiFie
 }
 
 /**
- * A contract from its table. A call is checked in this order, which decides how it fails:
+ * Creates a contract from its table. A call is checked in this order, which decides how it fails:
  *
  * 1. gas for the function and its arguments: without it the call takes all gas;
  * 2. no delegated calls: code of the node cannot run in the name of another contract;
@@ -178,7 +181,7 @@ export function createPrecompile(
   }
 }
 
-/** The first four bytes of calldata as a number. */
+/** Returns the first four bytes of calldata as a number. */
 function selectorNumber(data: Uint8Array): number {
   return ((data[0]! << 24) | (data[1]! << 16) | (data[2]! << 8) | data[3]!) >>> 0
 }
@@ -203,7 +206,7 @@ function argumentsGas({ inputs }: Pick<PrecompileFunction, 'inputs'>, length: nu
   return BigInt(Math.ceil(length / 32)) * ARGUMENT_WORD_GAS
 }
 
-/** Revert data when the kind of call does not fit the function. */
+/** Returns the revert data when the kind of call does not fit the function. */
 function refuse(
   call: Pick<PrecompileCall, 'isDelegated' | 'isStatic' | 'value'>,
   rules: FunctionRules,

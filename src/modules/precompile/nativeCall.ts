@@ -23,15 +23,18 @@ import {
   revertWith,
 } from './dispatch.ts'
 
-/** What every function that changes the native state costs besides its message: arguments, checks, an event. */
+/**
+ * Gas of every function that changes the native state, besides its message: arguments, checks, an
+ * event.
+ */
 export const WRITE_GAS = 5_000n
 
-/** What `success` functions return: they revert otherwise. */
+/** The result of functions that return `success`: they revert otherwise. */
 export const SUCCESS = { success: true } as const
 
 /**
- * Declares a function that does what a native transaction with one message would do: the same checks and the same gas, taken
- * before the work. The engine undoes the effects when the call fails.
+ * Declares a function that acts like a native transaction with one message: the same checks and the
+ * same gas, taken before the work. The engine undoes the effects when the call fails.
  */
 export function defineTransaction<const I extends AbiFields, const O extends AbiFields, T, R, P extends object>({
   type,
@@ -45,7 +48,10 @@ export function defineTransaction<const I extends AbiFields, const O extends Abi
   readonly outputs: O
   readonly type: MessageType<T>
   readonly response: MessageType<R>
-  /** Checks who acts and makes the message; `finish` gets what else it gives. */
+  /**
+   * Checks who acts and makes the message; any other members that it returns are passed to
+   * `finish`.
+   */
   prepare(context: FunctionContext, values: AbiValues<I>): (P & { readonly message: T }) | FunctionFailure
   /** Logs the event and makes the outputs, after the message. @param answer its response */
   finish(context: FunctionContext, values: AbiValues<I>, answer: R, prepared: P): AbiValues<O>
@@ -78,17 +84,20 @@ function runMessage<T, R>(
   return isSdkError(answer) ? answer : response.decode(answer)
 }
 
-/** The context that modules run in. */
+/** Returns the context that modules run in. */
 export function moduleContext({ world, block }: Pick<FunctionContext, 'world' | 'block'>): ModuleContext {
   return { world, block: { height: block.number, timeMs: block.timeMs } }
 }
 
-/** A failure when an account is the address 0 (cosmos/evm's text `invalid`, and the address) or not the caller. */
+/**
+ * Returns a failure when an account is the address 0 (cosmos/evm's text `invalid`, and the address)
+ * or not the caller.
+ */
 export function requireActor(context: FunctionContext, account: Address, invalid: string): Revert | undefined {
   return refuseZero(account, invalid) ?? requireCaller(context, account)
 }
 
-/** A failure, with cosmos/evm's text, when an account other than the caller would act. */
+/** Returns a failure, with cosmos/evm's text, when an account other than the caller would act. */
 export function requireCaller({ caller }: Pick<FunctionContext, 'caller'>, subject: Address): Revert | undefined {
   if (equalBytes(caller, subject)) return undefined
   return revertWith(
@@ -96,7 +105,10 @@ export function requireCaller({ caller }: Pick<FunctionContext, 'caller'>, subje
   )
 }
 
-/** A failure for the address 0, which nobody has: cosmos/evm's text `invalid`, and the address. */
+/**
+ * Returns a failure for the address 0, which belongs to no account: cosmos/evm's text `invalid`,
+ * and the address.
+ */
 export function refuseZero(account: Address, invalid: string): Revert | undefined {
   return account.every((byte) => byte === 0) ? revertWith(`${invalid} ${toChecksumAddress(account)}`) : undefined
 }
@@ -120,7 +132,10 @@ function parseOperator(text: string, toError: (problem: string) => SdkError): Ad
   }
 }
 
-/** The error of a module's query: a code of gRPC, and the text that contracts see with cosmos/evm. */
+/**
+ * Returns the error of a module's query: a code of gRPC, and the text that contracts see with
+ * cosmos/evm.
+ */
 export function queryError(code: 'InvalidArgument' | 'NotFound', text: string): SdkError {
   return new SdkError('sdk', code === 'NotFound' ? 38 : 18, `rpc error: code = ${code} desc = ${text}`)
 }

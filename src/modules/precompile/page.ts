@@ -18,19 +18,20 @@ const ADDRESS_BYTES = 20
 interface Pages<T> {
   /** Items in order, each with the key at which a page can begin. @param start such a key; undefined: from the beginning */
   walk(start: Uint8Array | undefined, reverse: boolean): Iterable<readonly [key: Uint8Array, item: T]>
-  /** Whether a key could be one that `walk` gives. */
+  /** Whether `walk` could yield this key. */
   isKey(key: Uint8Array): boolean
   /** Whether an item is part of the list; by default all are. */
   matches?(item: T): boolean
   /** gas of reading an item, where it is not small */
   entryGas?(item: T): bigint
-  /** gas of each item in the page: it pays for the tuple that the caller makes of it */
+  /** gas of each item in the page: it pays for the tuple that the caller makes from the item */
   readonly itemGas: bigint
 }
 
 /**
- * Reads a page of a list by the SDK's rules; gas is taken for each entry before anything is made of it, also for those before `offset`. It
- * counts as work, too, in addition to the reads: a call pays the larger of its charges and its work.
+ * Reads a page of a list by the SDK's rules. Gas is taken for each entry before the entry is used,
+ * also for those before `offset`. It counts as work, too, in addition to the reads: a call pays the
+ * larger of its charges and its work.
  */
 export function readPage<T>(
   { charge, world }: Pick<FunctionContext, 'charge' | 'world'>,
@@ -74,7 +75,10 @@ function isNone(key: Uint8Array): boolean {
   return key.length === 0 || (key.length === 1 && key[0] === 0)
 }
 
-/** The outputs of a function that returns a page of a list: its tuples as the output `name`, and the page response. */
+/**
+ * Returns the outputs of a function that returns a page of a list: its tuples as the output `name`,
+ * and the page response.
+ */
 export function answerPage<const N extends string, T, U>(
   context: Pick<FunctionContext, 'charge' | 'world'>,
   request: Request,
@@ -87,7 +91,7 @@ export function answerPage<const N extends string, T, U>(
   return { ...tuples, pageResponse: page.pageResponse }
 }
 
-/** The walk over a list in the order of accounts, with one item for each. */
+/** Returns the walk over a list in the order of accounts, with one item for each. */
 export function byAccount<T>(
   list: (options: { readonly start?: Address; readonly reverse: boolean }) => Iterable<T>,
   accountOf: (item: T) => Address,
@@ -107,7 +111,7 @@ export function isAddressesKey(key: Uint8Array, count: number): boolean {
   return key.every((byte, at) => at % (1 + ADDRESS_BYTES) !== 0 || byte === ADDRESS_BYTES)
 }
 
-/** One of the addresses of such a key, counted from 0. */
+/** Returns one of the addresses of such a key, counted from 0. */
 export function addressInKey(key: Uint8Array, index: number): Address {
   const at = index * (1 + ADDRESS_BYTES) + 1
   return key.slice(at, at + ADDRESS_BYTES)

@@ -11,7 +11,7 @@ export const DecCoins = array(DecCoin)
 /** value / 10^precision */
 export const Dec = tuple({ value: uint256, precision: uint8 })
 
-/** Which part of a list to return, and what to go on with, as cosmos.base.query.v1beta1 has them. */
+/** Which part of a list to return, and where to continue, as cosmos.base.query.v1beta1 has them. */
 export const PageRequest = tuple({ key: bytes, offset: uint64, limit: uint64, countTotal: bool, reverse: bool })
 export const PageResponse = tuple({ nextKey: bytes, total: uint64 })
 
@@ -21,12 +21,12 @@ export function decTuple(value: Decimal): AbiValue<typeof Dec> {
   return { value, precision: PRECISION }
 }
 
-/** An amount of acoin, without the part below 1; no coins for 0. */
+/** Returns an amount of acoin, without the part below 1; no coins for 0. */
 export function decCoinTuples(acoin: Decimal): AbiValue<typeof DecCoins> {
   return decCoinsOf(acoin).map(({ denom, amount }) => ({ denom, amount: truncate(amount), precision: PRECISION }))
 }
 
-/** Coins in order of denominations, as the SDK wants them in messages. */
+/** Returns the coins in order of denominations, as the SDK wants them in messages. */
 export function sortedCoins(coins: AbiValue<typeof Coins>): readonly SdkCoin[] {
   return [...coins].sort((a, b) => (a.denom === b.denom ? 0 : a.denom < b.denom ? -1 : 1))
 }

@@ -9,17 +9,17 @@ import {
 } from '../../primitives/address.ts'
 import { invalidArgument } from './queryError.ts'
 
-/** An account's address in a request, in either encoding. @throws QueryError */
+/** Reads an account's address in a request, in either encoding. @throws QueryError */
 export function readAccount(text: string): Address {
   return read(text, 'address')
 }
 
-/** A validator's operator address: coinvaloper1… or 0x…. @throws QueryError */
+/** Reads a validator's operator address: coinvaloper1… or 0x…. @throws QueryError */
 export function readOperator(text: string): Address {
   return read(text, 'validator address', BECH32_OPERATOR)
 }
 
-/** A consensus address: coinvalcons1… or 0x…. @throws QueryError */
+/** Reads a consensus address: coinvalcons1… or 0x…. @throws QueryError */
 export function readConsensusAddress(text: string): Address {
   return read(text, 'consensus address', BECH32_CONSENSUS)
 }

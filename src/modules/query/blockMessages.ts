@@ -156,13 +156,13 @@ export const DefaultNodeInfo = defineMessage('tendermint.p2p.DefaultNodeInfo', {
   other: embedded(8, DefaultNodeInfoOther),
 })
 
-/** A block as tendermint.types.Block. */
+/** Returns a block as tendermint.types.Block. */
 export function toBlockMessage(block: ConsensusBlock): ValueOf<typeof Block> {
   const { header } = block
   return { header: { ...headerFields(header), proposerAddress: header.proposerAddress }, ...bodyFields(block) }
 }
 
-/** A block as the SDK's own form of it. */
+/** Converts a block to the SDK's own form. */
 export function toSdkBlock(block: ConsensusBlock): ValueOf<typeof SdkBlock> {
   const { header } = block
   return {
@@ -175,7 +175,7 @@ export function toBlockIdMessage({ hash, partSetHeader }: ChainBlockId): ValueOf
   return { hash, partSetHeader }
 }
 
-/** A header without its proposer, whose address is written in two ways. */
+/** Returns a header without its proposer, whose address is written in two ways. */
 export function headerFields(header: ConsensusHeader) {
   return {
     version: { block: BigInt(header.version.block), app: BigInt(header.version.app) },
@@ -247,8 +247,9 @@ export function nanos(timeMs: number): bigint {
 }
 
 /**
- * A block with all that is in it; the caller bounds the height from above. Below the oldest block transactions may be dropped, and what is
- * left would look like an empty block. The head is always whole, also where it has no results yet (after a restore).
+ * Returns a complete block; the caller bounds the height from above. Below the oldest block
+ * transactions may be dropped, and the rest would look like an empty block. The head is always
+ * whole, also where it has no results yet (after a restore).
  * @throws QueryError
  */
 export function wholeBlock(chain: Chain, height: number): ConsensusBlock {

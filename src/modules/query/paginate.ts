@@ -20,19 +20,23 @@ const ADDRESS_BYTES = 20
 /** Bytes of the items of a page, as `bytesOf` counts them. The item that exceeds it is the page's last. */
 const PAGE_BYTES = 1_048_576
 /**
- * Gas of the work for one page (`WorkMeter`; an item counts for at least {@link ITEM_GAS}), what is skipped and counted included: some
- * 1.5 s, or 100,000 small items. And the gas between two turns of the event loop: some 2 ms.
+ * Gas of the work for one page (`WorkMeter`; an item counts for at least {@link ITEM_GAS}),
+ * including skipped and counted items: some 1.5 s, or 100,000 small items. And the gas between two
+ * turns of the event loop: some 2 ms.
  */
 const WALK_GAS = 100_000_000
 const TURN_GAS = 100_000
 const ITEM_GAS = 1_000
 
 /**
- * One page of a list by the SDK's rules (types/query/pagination.go and filtered_pagination.go): from a key or an offset on, 100 items
- * by default; the total is counted when it is asked for or no limit is given, and never from a key on. Unlike the SDK's, a page ends
- * before its limit where its items are long, or where the list has too many items that are not shown: the next key continues it.
- * @param pick what to show of an entry; undefined: the entry is not part of the list
- * @throws QueryError when both key and offset are given, or when the offset is too far or the list too long to be counted
+ * Returns one page of a list by the SDK's rules (types/query/pagination.go and
+ * filtered_pagination.go): from a key or an offset on, 100 items by default. The total is counted
+ * when the request asks for it or has no limit, and never from a key on. Unlike the SDK's, a page
+ * ends before its limit where its items are long, or where the list has too many items that are not
+ * shown: the next key continues it.
+ * @param pick returns the item to show for an entry; undefined: the entry is not part of the list
+ * @throws QueryError for a request with both key and offset, or when the offset is too far or the
+ * list too long to be counted
  */
 export async function paginate<T, R>(
   {
@@ -101,7 +105,7 @@ function createEffort({ work }: Pick<NativeStore, 'work'>, pause: () => Promise<
       turn -= gas
       return left < 0 && !isFirst
     },
-    /** Gives others a turn when it is time. */
+    /** Lets other calls run when it is time. */
     turn: async (): Promise<void> => {
       if (turn > 0) return
       turn = TURN_GAS
@@ -114,7 +118,10 @@ function tooLong(message: string): QueryError {
   return new QueryError(GRPC_CODES.resourceExhausted, message)
 }
 
-/** The entries of the native store with `prefix`; keys are what follows the prefix, as in the SDK's prefix stores. */
+/**
+ * Walks over the entries of the native store with `prefix`; keys come without the prefix, as in the
+ * SDK's prefix stores.
+ */
 export function storeWalk<T>(
   native: Pick<NativeStore, 'range'>,
   prefix: Uint8Array,
@@ -162,7 +169,7 @@ export function addressWalk<T>(
   }
 }
 
-/** A pagination key that is an address. @throws QueryError */
+/** Reads a pagination key that is an address. @throws QueryError */
 export function addressKey(key: Uint8Array): Address {
   if (key.length !== ADDRESS_BYTES) throw invalidArgument('invalid pagination key')
   return key

@@ -39,21 +39,22 @@ export interface RestBinding {
 }
 
 /**
- * What the queries of modules read: the state after block `block.height`, and the chain as of the newest head. The query has the world for
- * itself: what it writes there is discarded.
+ * The data that modules' queries read: the state after block `block.height`, and the chain as of
+ * the newest head. Each query has a world of its own: its writes there are discarded.
  */
 export interface QueryContext extends ModuleContext {
   readonly world: TransactionWorld
   readonly chain: ChainReader
   /** acoin per gas, of the block after `block` */
   nextBaseFee(): bigint
-  /** The state after a block of `height`. @throws StateUnavailable */
+  /** Returns the state after a block of `height`. @throws StateUnavailable */
   worldAt(height: number): Pick<TransactionWorld, 'native'>
   /** addresses of all accounts of the newest state, ascending or descending, from `start` (included) on */
   accounts(options: { readonly start?: Address; readonly reverse: boolean }): AsyncIterable<Address>
   /**
-   * Begins work whose amount depends on how much there is. The returned function lets other calls of the thread have a turn, and throws
-   * (rejects with) a QueryError once the time is over or nobody waits for the answer.
+   * Begins work whose amount depends on the size of the data. The returned function lets other
+   * calls of the thread run, and throws (rejects with) a QueryError once the time is over or the
+   * client no longer waits for the answer.
    */
   beginPauses(): () => Promise<void>
 }
@@ -103,7 +104,7 @@ export function defineQuery<const Q extends Fields, const R extends Fields, C = 
   return query as unknown as NativeQuery<unknown, unknown, C>
 }
 
-/** A page of a list and what a client needs for the next one. */
+/** A page of a list, with the data that a client needs for the next one. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly pagination: PageResponse

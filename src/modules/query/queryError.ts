@@ -1,6 +1,6 @@
 import { SDK_ERRORS, type SdkError } from '../sdkError.ts'
 
-/** The status codes of gRPC (google.golang.org/grpc/codes) that queries answer with. */
+/** The gRPC status codes (google.golang.org/grpc/codes) in answers to queries. */
 export const GRPC_CODES = {
   cancelled: 1,
   unknown: 2,
@@ -31,8 +31,8 @@ const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
 }
 
 /**
- * HTTP status of a code, as grpc-gateway has them, except for `unknown`: with it the SDK reports that a simulated transaction fails,
- * which is no fault of the server.
+ * HTTP status of a code, as grpc-gateway has them, except for `unknown`: with it the SDK reports
+ * that a simulated transaction fails, which is not the server's fault.
  */
 const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
   1: 408,
@@ -51,7 +51,7 @@ const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
 export class QueryError extends Error {
   override readonly name = 'QueryError'
   readonly code: GrpcCode
-  /** what abci_query says instead of what follows from the code */
+  /** the answer of abci_query, when it does not follow from the code */
   readonly abci: AbciFailure | undefined
 
   constructor(code: GrpcCode, message: string, abci?: AbciFailure) {
@@ -76,26 +76,29 @@ export function tooLarge(): QueryError {
   return new QueryError(GRPC_CODES.resourceExhausted, 'the response is too large; ask for smaller pages')
 }
 
-/** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code are in the text, gRPC's code is only a rough class. */
+/**
+ * Returns a module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code
+ * are in the text, gRPC's code is only a rough class.
+ */
 export function fromSdkError({ codespace, code, message }: SdkError): QueryError {
   const isAbsent = codespace === 'sdk' && (code === SDK_ERRORS.notFound[0] || code === SDK_ERRORS.keyNotFound[0])
   const grpcCode = isAbsent ? GRPC_CODES.notFound : GRPC_CODES.invalidArgument
   return new QueryError(grpcCode, `codespace ${codespace} code ${code}: ${message}`)
 }
 
-/** An error as the gateway's JSON. */
+/** Returns an error as the gateway's JSON. */
 export function restError({ code, message }: Pick<QueryError, 'code' | 'message'>): { status: number; json: string } {
   return { status: HTTP_STATUS[code], json: JSON.stringify({ code, message, details: [] }) }
 }
 
-/** What an abci_query answers instead of a value. */
+/** The answer to a failed abci_query. */
 export interface AbciFailure {
   readonly code: number
   readonly codespace: string
   readonly log: string
 }
 
-/** An error as the SDK gives it to abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
+/** Converts an error as the SDK does for abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
 export function abciFailure({ code, message, abci }: QueryFailure): AbciFailure {
   if (abci !== undefined) return abci
   const [sdkCode, text] = SDK_ERRORS[abciErrorOf(code)]
@@ -108,7 +111,7 @@ function abciErrorOf(code: GrpcCode): keyof typeof SDK_ERRORS {
   return 'unknownRequest'
 }
 
-/** The error of a transaction whose simulation fails. */
+/** Returns the error of a transaction whose simulation fails. */
 export function failedSimulation(reason: string, gasUsed: bigint): QueryError {
   return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '${gasUsed}'`)
 }

@@ -35,10 +35,10 @@ import {
 } from './signingInfo.ts'
 
 /*
- * Where validators are jailed, and how they get out. There are three reasons: downtime ({@link beginSlashing}), double signing
- * ({@link punishDoubleSign}), and an operator that keeps less stake than it promised (staking's `removeDelegation`, which does not
- * slash). The flag itself is the validator's (`jail` in staking/validators.ts); jailed validators lose their power at the end of
- * the block.
+ * Jails validators, and lets them out. There are three reasons: downtime ({@link beginSlashing}),
+ * double signing ({@link punishDoubleSign}), and an operator that retains less stake than it
+ * promised (staking's `removeDelegation`, which does not slash). The flag itself is the validator's
+ * (`jail` in staking/validators.ts); jailed validators lose their power at the end of the block.
  */
 
 /** Blocks between the stakes that made a validator's power and the last commit that it signed with it. */
@@ -81,7 +81,7 @@ function countVote(
   const { world, block } = context
   const { native } = world
   const validator = getValidatorByConsensus(native, address)
-  // Its last votes count while it unbonds; what it missed is forgotten when it is unbonded.
+  // Its last votes count while it unbonds; its missed blocks are deleted when it is unbonded.
   if (validator === undefined || validator.jailed || validator.status === 'unbonded') return
   const record = getSigningRecord(native, address)
   if (record === undefined) throw new Error('a bonded validator has no signing info')
@@ -112,19 +112,21 @@ function countVote(
     }),
   )
   jail(context, address)
-  // Its window begins anew when it is bonded again, without what it missed.
+  // Its window starts again when it is bonded again, without the old missed blocks.
   clearMissed(native, { address, operator })
   const jailedUntil = BigInt(block.timeMs) * 1_000_000n + params.downtimeJailDuration
   putSigningRecord(native, address, { ...record, jailedUntil })
 }
 
 /**
- * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs again
- * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded. One that has another key
- * now is punished for its former key too, and both keys are tombstoned: in the SDK the present one alone, so that somebody could take
- * the other later.
+ * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs
+ * again (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is an
+ * unbonded one. A validator that has another key now is punished for its old key too, and both keys
+ * are tombstoned. The SDK tombstones only the current key, so that a validator could take the other
+ * one later.
  * @param slashBudget see `slash`
- * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
+ * @param infraction `consensusAddress`: of the key that signed; `power`: the validator's at that
+ * height
  */
 export function punishDoubleSign(
   context: ModuleContext,
@@ -150,7 +152,11 @@ export function punishDoubleSign(
   if (!equalBytes(signer, consensusAddress)) putSigningRecord(native, signer, tombstone)
 }
 
-/** Slashes, or leaves all stake as it is where that is impossible: the validator is jailed all the same. @returns acoin burnt of its own */
+/**
+ * Slashes, or leaves all stake unchanged where a slash is impossible: the validator is jailed in
+ * any case.
+ * @returns acoin burnt from its own tokens
+ */
 function slashOrLeave(context: ModuleContext, fault: Infraction, budget: Budget | undefined): bigint {
   const validator = toBech32(fault.consensusAddress, BECH32_CONSENSUS)
   return doItem(context, { module: 'slashing', slash_of: validator }, () => slash(context, fault, budget)) ?? 0n
@@ -159,12 +165,15 @@ function slashOrLeave(context: ModuleContext, fault: Infraction, budget: Budget 
 /** A validator that can be punished for two votes. */
 interface Punishable {
   readonly validator: Validator
-  /** of its present key */
+  /** of its current key */
   readonly consensusAddress: Uint8Array
   readonly record: SigningRecord
 }
 
-/** The validator that {@link punishDoubleSign} would punish for votes of this key; undefined when it would do nothing. */
+/**
+ * Returns the validator that {@link punishDoubleSign} would punish for votes of this key; undefined
+ * when it would do nothing.
+ */
 export function punishable(native: Pick<NativeStore, 'get'>, signer: Uint8Array): Punishable | undefined {
   const validator = getValidatorByConsensus(native, signer) ?? formerHolderOf(native, signer)
   if (validator === undefined || validator.status === 'unbonded') return undefined
@@ -174,8 +183,9 @@ export function punishable(native: Pick<NativeStore, 'get'>, signer: Uint8Array)
 }
 
 /**
- * MsgUnjail (x/slashing/keeper/unjail.go): a jailed validator may be bonded again once its time is over, unless it signed
- * twice. One that was never bonded was jailed for too small a self-delegation alone.
+ * Executes MsgUnjail (x/slashing/keeper/unjail.go): a jailed validator may be bonded again once its
+ * time is over, unless it signed twice. One that was never bonded was jailed for too small a
+ * self-delegation alone.
  */
 export function unjailValidator(context: ModuleContext, operator: Address): SdkError | undefined {
   const { native } = context.world

@@ -17,7 +17,7 @@ export type SlashingParams = ValueOf<typeof SlashingParams>
 /** Under the SDK's ParamsKey (x/slashing/types/keys.go). */
 export const SLASHING_PARAMS = defineParams('slashing', Uint8Array.of(0x00), SlashingParams)
 
-/** Blocks of a window that a validator may miss. */
+/** Returns the number of blocks of a window that a validator may miss. */
 export function maxMissed({ signedBlocksWindow, minSignedPerWindow }: SlashingParams): bigint {
   return signedBlocksWindow - round(minSignedPerWindow * signedBlocksWindow)
 }
@@ -27,7 +27,7 @@ const MAX_WINDOW = 500_000n
 /** Go's time.Duration is an int64; the end of a longer jail could not be stored as a time. */
 const MAX_DURATION = 2n ** 63n - 1n
 
-/** Validate of x/slashing/types/params.go. */
+/** Checks parameters by Validate of x/slashing/types/params.go. */
 export function validateSlashingParams(params: SlashingParams): SdkError | undefined {
   if (params.signedBlocksWindow <= 0n) return wrong('signed blocks window must be positive')
   if (params.signedBlocksWindow > MAX_WINDOW) return wrong(`signed blocks window cannot be more than ${MAX_WINDOW}`)

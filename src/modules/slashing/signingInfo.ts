@@ -8,20 +8,20 @@ import { type AddressWalk, addressEntries, addressesKey, moduleStoreKey } from '
 import { SLASHING_PARAMS } from './params.ts'
 
 /*
- * What is stored of a validator's signing: its signing info and the blocks that it missed in its window. Keys have the SDK's
- * prefixes (x/slashing/types/keys.go); the last one is ours.
+ * Records of a validator's signing: its signing info and the blocks that it missed in its window.
+ * Keys have the SDK's prefixes (x/slashing/types/keys.go); the last one is coind's.
  */
 
 /** consensus address -> signing info */
 export const SIGNING_INFO_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x01))
 /** operator, number of the chunk -> bits of missed blocks: many entries, which a rotation of the key does not move */
 const MISSED_CHUNK_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x02))
-/** consensus address -> number of missed blocks; absent when there are none */
+/** consensus address -> number of missed blocks; absent without missed blocks */
 const MISSED_COUNT_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x04))
 
 /**
- * The SDK's ValidatorSigningInfo without what follows from other entries: the index offset (from the height) and the number of
- * missed blocks ({@link missedCount}).
+ * The SDK's ValidatorSigningInfo without the fields that follow from other entries: the index
+ * offset (from the height) and the number of missed blocks ({@link missedCount}).
  */
 const SigningRecord = defineMessage('coind.slashing.SigningRecord', {
   /** of the block at whose end it was last bonded */
@@ -48,7 +48,7 @@ export function putSigningRecord(
   native.set(addressesKey(SIGNING_INFO_PREFIX, consensusAddress), SigningRecord.encode(record))
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields the entries of all validators in order of consensus addresses. */
 export function* signingRecords(
   native: Pick<NativeStore, 'range'>,
   walk?: AddressWalk,
@@ -59,7 +59,7 @@ export function* signingRecords(
 }
 
 /**
- * Hook of staking: a validator is bonded, for the first time or again, and its window starts anew
+ * Hook of staking for a validator that is bonded, for the first time or again: restarts its window
  * (x/slashing/keeper/hooks.go, AfterValidatorBonded).
  */
 export function afterValidatorBonded(
@@ -71,15 +71,19 @@ export function afterValidatorBonded(
   putSigningRecord(native, consensusAddress, { ...known, startHeight: BigInt(block.height) })
 }
 
-/** Hook of staking: a validator is unbonded. What it missed is forgotten, so that only validators that may be bonded have such records. */
+/**
+ * Hook of staking for an unbonded validator: deletes its missed blocks, so that only validators
+ * that may be bonded have such records.
+ */
 export function afterValidatorUnbonded({ world: { native } }: ModuleContext, signer: Signer): void {
   if (native.get(addressesKey(MISSED_COUNT_PREFIX, signer.address)) !== undefined) clearMissed(native, signer)
 }
 
 /**
- * Hook of staking: a validator has another consensus key, and goes on with its signing info and what it missed
- * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too. What it
- * missed is found by its operator.
+ * Hook of staking for a validator with a new consensus key: moves its signing info and its count of
+ * missed blocks to the new key (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). A
+ * validator that was never bonded has neither. A tombstone stays with the old key too. The missed
+ * blocks themselves are stored by operator.
  */
 export function moveSigningRecord(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
@@ -96,12 +100,15 @@ export function moveSigningRecord(
   native.delete(addressesKey(MISSED_COUNT_PREFIX, from))
 }
 
-/** Whether the key signed twice, so that nobody can use it any more. */
+/** Whether the key signed twice, so that no validator can use it again. */
 export function isTombstoned(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): boolean {
   return getSigningRecord(native, consensusAddress)?.tombstoned === true
 }
 
-/** Place in its window of the block before `height`, by how many blocks passed since the validator was bonded. */
+/**
+ * Returns the place in its window of the block before `height`, by how many blocks passed since the
+ * validator was bonded.
+ */
 export function windowIndex({ startHeight }: SigningRecord, height: number, window: bigint): number {
   return Number((BigInt(height) - startHeight) % window)
 }
@@ -150,13 +157,13 @@ export function flipMissed(
   return count
 }
 
-/** Forgets what a validator missed. */
+/** Deletes a validator's missed blocks. */
 export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, { address, operator }: Signer): void {
   for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))]) native.delete(key)
   native.delete(addressesKey(MISSED_COUNT_PREFIX, address))
 }
 
-/** Forgets what all validators missed: bits of one window mean nothing in another. */
+/** Deletes the missed blocks of all validators: bits of one window mean nothing in another. */
 export function clearAllMissed(native: Pick<NativeStore, 'get' | 'delete' | 'range'>): void {
   for (const address of [...missingAddresses(native)]) {
     const operator = getOperator(native, address)
@@ -164,14 +171,14 @@ export function clearAllMissed(native: Pick<NativeStore, 'get' | 'delete' | 'ran
   }
 }
 
-/** Validators with missed blocks, as keys of their consensus addresses. */
+/** Returns the validators with missed blocks, as keys of their consensus addresses. */
 export function missingValidators(native: Pick<NativeStore, 'range'>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const consensusAddress of missingAddresses(native)) found.add(bytesKey(consensusAddress))
   return found
 }
 
-/** The number of bits that are set, for checks. */
+/** Returns the number of bits that are set, for checks. */
 export function countBits(native: Pick<NativeStore, 'range'>, operator: Address): number {
   let count = 0
   for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))) {
@@ -210,13 +217,13 @@ export const ValidatorSigningInfo = defineMessage('cosmos.slashing.v1beta1.Valid
 })
 export type ValidatorSigningInfo = ValueOf<typeof ValidatorSigningInfo>
 
-/** A validator's signing info in the SDK's form; undefined when it was never bonded. */
+/** Returns a validator's signing info in the SDK's form; undefined when it was never bonded. */
 export function signingInfo(context: ReadContext, consensusAddress: Uint8Array): ValidatorSigningInfo | undefined {
   const record = getSigningRecord(context.world.native, consensusAddress)
   return record && infoOf(context, consensusAddress, record)
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields the entries of all validators in order of consensus addresses. */
 export function* signingInfos(
   context: ReadContext,
   walk?: AddressWalk,

@@ -21,7 +21,8 @@ export interface SigningState {
 }
 
 /**
- * The signing of the validator that has one of these keys, of which there are two while it rotates its key. Reads a few entries.
+ * Returns the signing state of the validator with one of these keys; there are two while it rotates
+ * its key. Reads a few entries.
  * @param addresses consensus addresses
  */
 export function signingStateOf({ world, block }: ReadContext, addresses: readonly Uint8Array[]): SigningState {

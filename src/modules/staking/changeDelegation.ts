@@ -27,8 +27,9 @@ import {
 } from './validators.ts'
 
 /*
- * The two operations that change a delegation: buying shares of a validator and giving them back. All messages of delegators, the
- * creation of validators and slashes of redelegated stake are made of them.
+ * The two operations that change a delegation: buying shares of a validator and returning them. All
+ * messages of delegators, the creation of validators and slashes of redelegated stake consist of
+ * these.
  */
 
 interface AddedStake {
@@ -48,7 +49,8 @@ const MAX_SHARES: Decimal = 2n ** 256n
 
 /**
  * Buys shares of a validator (x/staking/keeper/delegation.go, Delegate).
- * 1. Governance notes the delegation's shares for a tally that is under way, which counts what they were when it began.
+ * 1. Governance notes the delegation's shares for a tally that is under way, which counts the
+ *    shares at its start.
  * 2. Distribution pays the delegation's rewards, which the old shares earned, or ends the period for a new delegation.
  * 3. The coins move, which is the last step that can fail.
  * 4. The shares are issued, in both records.
@@ -94,8 +96,8 @@ export function addDelegation(
 }
 
 /**
- * Shares that a delegator must give back for `amount` acoin, truncated (x/staking/keeper/delegation.go, ValidateUnbondAmount). They
- * may be worth 1 acoin less.
+ * Returns the shares that a delegator must return for `amount` acoin, truncated
+ * (x/staking/keeper/delegation.go, ValidateUnbondAmount). They may be worth 1 acoin less.
  */
 export function sharesToGiveBack(
   native: Pick<NativeStore, 'get'>,
@@ -113,13 +115,15 @@ export function sharesToGiveBack(
 }
 
 /**
- * Gives shares back (x/staking/keeper/delegation.go, Unbond). The coins stay in the pool of the validator's status for the caller to
- * move.
- * 1. Governance notes the delegation's shares for a tally that is under way, which counts what they were when it began.
+ * Removes shares (x/staking/keeper/delegation.go, Unbond). The coins stay in the pool of the
+ * validator's status for the caller to move.
+ * 1. Governance notes the delegation's shares for a tally that is under way, which counts the
+ *    shares at its start.
  * 2. Distribution pays the delegation's rewards, which the old shares earned.
- * 3. A validator whose operator keeps less than its minimum self-delegation is jailed, at the price before the shares are removed.
- * 4. The delegation gets its new shares, and what is left begins to earn.
- * 5. The validator loses the shares and what they were worth.
+ * 3. A validator whose operator retains less than its minimum self-delegation is jailed, at the
+ *    price before the shares are removed.
+ * 4. The delegation gets its new shares, and the remaining ones begin to earn.
+ * 5. The validator loses the shares and their worth in tokens.
  * 6. An unbonded validator without delegations is removed; its record must have the result of step 5.
  * @returns acoin that the shares were worth
  */

@@ -5,7 +5,7 @@ import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
 import { DELEGATIONS, DELEGATIONS_BY_VALIDATOR, PRESENT } from './keys.ts'
 
-/** Shares of a validator that somebody has. There is no delegation without shares. */
+/** A delegator's shares of a validator. There is no delegation without shares. */
 export interface Delegation {
   readonly delegator: Address
   readonly operator: Address
@@ -39,7 +39,7 @@ export function deleteDelegation(native: Pick<NativeStore, 'delete'>, delegator:
   native.delete(addressesKey(DELEGATIONS_BY_VALIDATOR, operator, delegator))
 }
 
-/** What `delegator` has delegated, in order of operators. `walk` starts at an operator. */
+/** Yields the delegations of `delegator`, in order of operators. `walk` starts at an operator. */
 export function* delegationsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
@@ -50,7 +50,7 @@ export function* delegationsOf(
   }
 }
 
-/** The delegations to a validator, in order of delegators. `walk` starts at a delegator. */
+/** Yields the delegations to a validator, in order of delegators. `walk` starts at a delegator. */
 export function* delegationsTo(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
@@ -63,7 +63,7 @@ export function* delegationsTo(
   }
 }
 
-/** All delegations, in order of delegators and then operators. */
+/** Yields all delegations, in order of delegators and then operators. */
 export function* allDelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Delegation> {
   for (const [[delegator, operator], value] of addressEntries(native, DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, shares: bytesToBigInt(value) }

@@ -16,9 +16,10 @@ import { hasInvalidPrice } from './shares.ts'
 import { addUnbondingEntry, getUnbonding, putUnbonding } from './unbonding.ts'
 import { getValidator, type Validator } from './validators.ts'
 
-// What a delegator can do: delegate, undelegate, cancel that, redelegate. Messages and precompiles call these.
+// Actions of a delegator: delegate, undelegate, cancel that, redelegate. Messages and precompiles
+// call these.
 
-/** What a delegator wants done with an amount of acoin at a validator. */
+/** A delegator's request for an amount of acoin at a validator. */
 export interface StakeAmount {
   readonly delegator: Address
   readonly operator: Address
@@ -26,7 +27,7 @@ export interface StakeAmount {
   readonly amount: bigint
 }
 
-/** MsgDelegate (x/staking/keeper/msg_server.go). */
+/** Executes MsgDelegate (x/staking/keeper/msg_server.go). */
 export function delegate(context: ModuleContext, stake: StakeAmount): Outcome<{ readonly newShares: Decimal }> {
   const { delegator, operator, amount } = stake
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid delegation amount')
@@ -52,7 +53,7 @@ interface Undelegated {
   readonly amount: bigint
 }
 
-/** MsgUndelegate (x/staking/keeper/msg_server.go and delegation.go, Undelegate). */
+/** Executes MsgUndelegate (x/staking/keeper/msg_server.go and delegation.go, Undelegate). */
 export function undelegate(context: ModuleContext, { delegator, operator, amount }: StakeAmount): Outcome<Undelegated> {
   const { world, block } = context
   const { native } = world
@@ -83,7 +84,8 @@ export function undelegate(context: ModuleContext, { delegator, operator, amount
 }
 
 /**
- * MsgCancelUnbondingDelegation (x/staking/keeper/msg_server.go): delegates coins that are unbonding to the same validator again.
+ * Executes MsgCancelUnbondingDelegation (x/staking/keeper/msg_server.go): delegates coins that are
+ * unbonding to the same validator again.
  */
 export function cancelUnbonding(
   context: ModuleContext,
@@ -144,7 +146,8 @@ interface RedelegateAmount {
 export const NO_TIME_MS = -62_135_596_800_000
 
 /**
- * MsgBeginRedelegate (x/staking/keeper/msg_server.go and delegation.go, BeginRedelegation). Stake moves at once.
+ * Executes MsgBeginRedelegate (x/staking/keeper/msg_server.go and delegation.go,
+ * BeginRedelegation). Stake moves at once.
  * @returns until when it can be slashed for faults of the source; {@link NO_TIME_MS} when the source was unbonded
  */
 export function beginRedelegate(
@@ -192,7 +195,10 @@ export function beginRedelegate(
   return { completionTimeMs }
 }
 
-/** From when and until when stake is slashable for faults of the validator that it left; undefined if it is not. */
+/**
+ * Returns from when and until when stake is slashable for faults of the validator that it left;
+ * undefined if it is not.
+ */
 function slashableUntil(
   { world: { native }, block }: ModuleContext,
   { status, unbondingHeight, unbondingTimeMs: unbondedAtMs }: Validator,

@@ -39,7 +39,10 @@ export function changeDeparted(
   else native.set(branchKey, bigIntToMinimalBytes(sum))
 }
 
-/** acoin that left the validator at `height` or later and can still be slashed for its faults. */
+/**
+ * Returns the acoin that left the validator at `height` or later and can still be slashed for its
+ * faults.
+ */
 export function departedSince(native: Pick<NativeStore, 'get' | 'range'>, operator: Address, height: number): bigint {
   const first = Math.max(height, 0)
   const leaf = Math.floor(first / LEAF_HEIGHTS)
@@ -53,7 +56,7 @@ export function departedSince(native: Pick<NativeStore, 'get' | 'range'>, operat
   return total
 }
 
-/** The sums of a validator by height, and those of its branches, for checks. */
+/** Returns the sums of a validator by height, and those of its branches, for checks. */
 export function departedSums(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -69,7 +72,7 @@ export function departedSums(
   return { byHeight, byBranch }
 }
 
-/** The branch that counts a height, for checks. */
+/** Returns the branch that counts a height, for checks. */
 export function branchOf(height: number): number {
   return Math.floor(height / (LEAF_HEIGHTS * BRANCH_LEAVES))
 }

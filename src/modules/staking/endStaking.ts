@@ -17,7 +17,7 @@ import { getUnbonding, putUnbonding } from './unbonding.ts'
 import { consensusAddressOf, getValidator, putValidator } from './validators.ts'
 import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
 
-/** Work that what is due may do in a block, in gas: about 30 ms. */
+/** Work that due entries may do in a block, in gas: about 30 ms. */
 export const DUE_BUDGET_GAS = 2_000_000
 /** Entries of the queue that are read at once: entries cannot be written during a walk. */
 const BATCH = 100
@@ -41,13 +41,14 @@ const COMPLETIONS: readonly (readonly [
 ]
 
 /**
- * The end of a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates). When nothing changed and nothing is due, it costs
- * two look-ups. The order is the SDK's:
+ * Ends a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates). When nothing changed
+ * and nothing is due, it costs two look-ups. The order is the SDK's:
  * 1. The validator set changes: a validator that can be bonded again leaves the queue before step 2 would make it unbonded.
- * 2. What is due ends: validators whose time has come are unbonded, and those without delegations are removed; unbonding coins are paid;
- *    redelegations are deleted; operators may rotate their keys again, and former keys are free. The SDK has no bound for it; here entries
- *    beyond the block's budget wait in the queue, in order of time, for the next blocks. One that cannot end leaves the queue, and what
- *    it concerns stays as it is: coins stay locked.
+ * 2. Due entries end: validators whose time has come are unbonded, and those without delegations
+ *    are removed; unbonding coins are paid; redelegations are deleted; operators may rotate their
+ *    keys again, and old keys are free. The SDK has no bound for this work; here entries beyond the
+ *    block's budget wait in the queue, in order of time, for the next blocks. An entry that cannot
+ *    end leaves the queue, and its object stays as it is: coins stay locked.
  */
 export function endStaking(context: ModuleContext, dueGas: number = DUE_BUDGET_GAS): readonly PowerUpdate[] {
   const updates = takeValidatorUpdates(context) // 1
@@ -83,7 +84,7 @@ function completeValidator(context: ModuleContext, [operator]: readonly Address[
   if (unbonded.delegatorShares === 0n) removeValidator(context, unbonded)
 }
 
-/** Pays what is due (CompleteUnbonding); does nothing when it was cancelled. */
+/** Pays due coins (CompleteUnbonding); does nothing when the unbonding was cancelled. */
 function completeUnbonding(context: ModuleContext, [delegator, operator]: readonly Address[]): void {
   const { world, block } = context
   settleStake(context, delegator!, operator!)

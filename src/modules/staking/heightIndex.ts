@@ -46,7 +46,9 @@ function sumsOf(entries: readonly Entry[]): ReadonlyMap<number, bigint> {
   return sums
 }
 
-/** A place in an index: a height and the other addresses of a record with an entry of that height. */
+/**
+ * A place in an index: a height and the other addresses of a record with an entry at this height.
+ */
 interface IndexPlace {
   readonly height: number
   readonly others: readonly Address[]
@@ -75,7 +77,7 @@ export function* placesFrom(
   }
 }
 
-/** All keys of an index, as `bytesKey`s, for invariants. */
+/** Yields all keys of an index, as `bytesKey`s, for invariants. */
 export function* indexedHeights(native: Pick<NativeStore, 'range'>, prefix: Uint8Array): IterableIterator<string> {
   for (const [key] of native.range(prefix)) yield bytesKey(key)
 }

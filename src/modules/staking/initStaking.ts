@@ -22,7 +22,7 @@ import {
   type Validator,
 } from './validators.ts'
 
-/** What staking begins with: bonded validators, with all of their delegations. */
+/** Initial state of staking: bonded validators, with all of their delegations. */
 interface StakingGenesis {
   readonly params: Params
   readonly validators: readonly Validator[]

@@ -46,13 +46,19 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
   ]
 }
 
-/** What the pools hold beyond what belongs to validators and unbonding delegators; negative where coins are missing. */
+/**
+ * Coins in the pools beyond those of validators and unbonding delegators; negative where coins are
+ * missing.
+ */
 interface PoolSurplus {
   readonly bonded: bigint
   readonly notBonded: bigint
 }
 
-/** Nobody but staking moves coins out of the pools. EVM code can send coins there (by self-destruct), which stay. */
+/**
+ * Returns the surplus. Only staking moves coins out of the pools. EVM code can send coins there (by
+ * self-destruct), which stay.
+ */
 export function poolSurplus({ world }: ReadContext): PoolSurplus {
   let [bonded, notBonded] = [0n, 0n]
   for (const { status, tokens } of validators(world.native)) {
@@ -66,7 +72,7 @@ export function poolSurplus({ world }: ReadContext): PoolSurplus {
   }
 }
 
-/** The pools hold at least what belongs to validators and unbonding delegators. */
+/** Checks that the pools hold at least the coins of validators and unbonding delegators. */
 function* pools(context: ReadContext, all: readonly Validator[]): Iterable<string> {
   for (const { operator, tokens } of all) {
     if (tokens < 0n) yield `${operatorText(operator)} has ${tokens} tokens`
@@ -82,7 +88,7 @@ function* pools(context: ReadContext, all: readonly Validator[]): Iterable<strin
   if (notBonded < 0n) yield `the not bonded pool lacks ${-notBonded}acoin of what it owes`
 }
 
-/** A validator's shares are those of its delegations, all above 0. */
+/** Checks that a validator's shares are those of its delegations, all above 0. */
 function* shares({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   let indexed = 0
   for (const { operator, delegatorShares } of all) {
@@ -102,7 +108,10 @@ function* shares({ world: { native } }: ReadContext, all: readonly Validator[]):
   if (count !== indexed) yield `there are ${count} delegations, ${indexed} of them to validators`
 }
 
-/** Validators that can be bonded are in the order of powers, and those with power are bonded. */
+/**
+ * Checks that validators that can be bonded are in the order of powers, and those with power are
+ * bonded.
+ */
 function* powers({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   const places = new Set([...native.range(POWER_INDEX)].map(([key]) => bytesKey(key)))
   const last = new Map([...lastPowers(native)].map(({ operator, power }) => [bytesKey(operator), power]))
@@ -160,7 +169,9 @@ function* redelegationRecords({ world: { native } }: ReadContext): Iterable<stri
   }
 }
 
-/** The indexes by height, which slashes read, name exactly the heights of all entries. */
+/**
+ * Checks that the indexes by height, which slashes read, name exactly the heights of all entries.
+ */
 function* heights({ world: { native } }: ReadContext): Iterable<string> {
   const expected = new Set<string>()
   const expect = (prefix: Uint8Array, operator: Address, others: readonly Address[], height: number) =>
@@ -180,7 +191,10 @@ function* heights({ world: { native } }: ReadContext): Iterable<string> {
   if (expected.size > 0) yield `${expected.size} heights at which something left a validator are not indexed`
 }
 
-/** The sums of stake that left, which slashes take the validators' part from, are those of all entries. */
+/**
+ * Checks that the sums of stake that left, which slashes take the validators' part from, are those
+ * of all entries.
+ */
 function* departures({ world: { native } }: ReadContext): Iterable<string> {
   const expected = new Map<string, { readonly operator: Address; readonly byHeight: Map<number, bigint> }>()
   const add = (operator: Address, entries: readonly { creationHeight: number; initialBalance: bigint }[]) => {
@@ -211,7 +225,7 @@ function equalSums(a: ReadonlyMap<number, bigint>, b: ReadonlyMap<number, bigint
   return a.size === b.size && [...a].every(([key, sum]) => b.get(key) === sum)
 }
 
-/** Pending slashes are in order, and no record is further than the last ID. */
+/** Checks that pending slashes are in order, and no record is further than the last ID. */
 function* slashes({ world: { native } }: ReadContext): Iterable<string> {
   let last = 0n
   for (const { id, operator } of pendingSlashes(native)) {
@@ -220,7 +234,7 @@ function* slashes({ world: { native } }: ReadContext): Iterable<string> {
   }
 }
 
-/** A validator is in the queue exactly while it is unbonding. */
+/** Checks that a validator is in the queue exactly while it is unbonding. */
 function* queues({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   let waiting = 0
   for (const { kind, timeMs, addresses } of queued(native)) {
@@ -236,7 +250,7 @@ function* queues({ world: { native } }: ReadContext, all: readonly Validator[]):
   if (unbonding !== waiting) yield `${unbonding} validators are unbonding, ${waiting} wait for it`
 }
 
-/** Locks, rotations that are not applied, and what waits for their ends belong together. */
+/** Checks that locks, pending rotations, and the queue entries for their ends belong together. */
 function* rotations({ world: { native } }: ReadContext): Iterable<string> {
   const locked = lockedKeys(native)
   const expected = new Set<string>()

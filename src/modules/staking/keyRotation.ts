@@ -28,19 +28,22 @@ import {
 } from './validators.ts'
 
 /*
- * A validator's change to another consensus key (x/staking/keeper/rotation.go of SDK 0.55). A message of block H asks for it
- * ({@link rotateConsensusKey}). At the end of H consensus is told to replace the old key by the new one, from H + 2 on. The last commit
- * with votes of the old key is that of H + 1, which block H + 2 has; so the record gets the new key at the end of H + 2
- * ({@link applyRotations}), and at any time the votes and evidence of a block are found by the key that made them.
- * Nobody can take the old key while there may be evidence against it, which finds the validator by it ({@link formerHolderOf}).
+ * A validator's change to another consensus key (x/staking/keeper/rotation.go of SDK 0.55). A
+ * message of block H requests it ({@link rotateConsensusKey}). At the end of H the application
+ * tells consensus to replace the old key by the new one, from H + 2 on. The last commit with votes
+ * of the old key is that of H + 1, which block H + 2 has; so the record gets the new key at the end
+ * of H + 2 ({@link applyRotations}), and at any time the votes and evidence of a block are found by
+ * the key that made them. No validator can take the old key while there may be evidence against it,
+ * since this evidence finds the validator by the old key ({@link formerHolderOf}).
  */
 
 /** Blocks between a change of the validators and the first block that they decide. */
 const CONSENSUS_UPDATE_DELAY = 2
 
 /**
- * With so many rotations under way, a validator without voting power may not ask for another. Those with power, at most max_validators,
- * always may: so the end of a block applies some 70, each about 35,000 gas of work.
+ * With this many rotations under way, a validator without voting power may not request another.
+ * Those with power, at most max_validators, always may: so the end of a block applies some 70, each
+ * about 35,000 gas of work.
  */
 export const MAX_WAITING_ROTATIONS = 20
 
@@ -55,7 +58,10 @@ const StoredLock = defineMessage('coind.staking.KeyLock', {
   kind: enumeration(1, LOCKS),
   /** of the validator that has, had or will have the key */
   operator: bytes(2),
-  /** a former key is locked until the block whose time and height both are above these; 0 for one that is to come */
+  /**
+   * an old key is locked until the block whose time and height both are above these; 0 for a future
+   * key
+   */
   expiryTimeMs: uint64(3),
   expiryHeight: uint64(4),
 })
@@ -66,7 +72,9 @@ const StoredRotation = defineMessage('coind.staking.PendingRotation', {
   applyHeight: safeUint64(2),
 })
 
-/** A rotation that consensus knows of, or is told of at the end of this block, and that is not applied yet. */
+/**
+ * A rotation that is not applied yet: consensus knows it, or learns it at the end of this block.
+ */
 export interface PendingRotation {
   readonly operator: Address
   /** the new key: ed25519, 32 bytes */
@@ -75,7 +83,7 @@ export interface PendingRotation {
   readonly applyHeight: number
 }
 
-/** Why no validator may take this consensus key now. @returns undefined when one may */
+/** Returns why no validator may take this consensus key now. @returns undefined when one may */
 function checkNewKey(native: Pick<NativeStore, 'get'>, publicKey: Uint8Array): SdkError | undefined {
   const address = consensusAddressOf({ publicKey })
   if (getLock(native, address) !== undefined) return stakingError('consensusPubKeyInRotationHistory')
@@ -91,8 +99,8 @@ export function isLockedKey(native: Pick<NativeStore, 'get'>, consensusAddress: 
 }
 
 /**
- * MsgRotateConsPubKey (x/staking/keeper/msg_server.go, RotateConsPubKey): a validator that is not jailed changes its key, once within
- * the unbonding time. The fee is burnt.
+ * Executes MsgRotateConsPubKey (x/staking/keeper/msg_server.go, RotateConsPubKey): a validator that
+ * is not jailed changes its key, once within the unbonding time. The fee is burnt.
  * @param publicKey ed25519, 32 bytes
  */
 export function rotateConsensusKey(
@@ -156,14 +164,15 @@ export function pendingRotations(native: Pick<NativeStore, 'range'>): readonly P
   }))
 }
 
-/** Whether consensus is told of the rotation at the end of this block. */
+/** Whether the rotation is announced to consensus at the end of this block. */
 export function isAnnouncedAt({ applyHeight }: PendingRotation, height: number): boolean {
   return applyHeight === height + CONSENSUS_UPDATE_DELAY
 }
 
 /**
- * Gives validators their new keys where it is time, and what other modules store by consensus address to these. Votes and evidence of the
- * next blocks have the new keys, so that this cannot wait; {@link MAX_WAITING_ROTATIONS} bounds it.
+ * Applies due rotations: validators get their new keys, and other modules move their entries to the
+ * new consensus addresses. Votes and evidence of the next blocks have the new keys, so that this
+ * cannot wait; {@link MAX_WAITING_ROTATIONS} bounds it.
  */
 export function applyRotations(context: ModuleContext): void {
   const { native } = context.world
@@ -197,17 +206,21 @@ export function cancelRotation(native: Pick<NativeStore, 'get' | 'delete'>, oper
   native.delete(addressesKey(LOCKED_KEYS, consensusAddressOf(StoredRotation.decode(value))))
 }
 
-/** The unbonding time since a rotation is over: the operator may rotate its key again. */
+/** Ends a rotation when the unbonding time since is over: the operator may rotate its key again. */
 export function endRotation(native: Pick<NativeStore, 'delete'>, operator: Address): void {
   native.delete(addressesKey(ROTATED_OPERATORS, operator))
 }
 
-/** How soon blocks can follow one another, for the next look at a key whose number of blocks is not over. */
+/**
+ * Shortest time between blocks, for the next check of a key that still has to wait for a number of
+ * blocks.
+ */
 const SHORT_INTERVAL_MS = 100
 
 /**
- * The time for evidence against a former key is over: it is free when the number of blocks is, too. If it is not, the key is looked at
- * again when so many blocks could have passed: a few times in all, however slow blocks are.
+ * Releases an old key when the time for evidence against it is over, and the number of blocks too.
+ * If too few blocks have passed, the key is checked again when enough blocks could have passed: a
+ * few times in all, however slow blocks are.
  */
 export function releaseFormerKey({ world: { native }, block }: ModuleContext, consensusAddress: Uint8Array): void {
   const lock = getLock(native, consensusAddress)
@@ -223,8 +236,8 @@ export function releaseFormerKey({ world: { native }, block }: ModuleContext, co
 }
 
 /**
- * The validator that had this consensus key before its present one, while there may be evidence against it
- * (ValidatorByHistoricalConsAddr).
+ * Returns the validator that had this consensus key before its current one, while there may be
+ * evidence against it (ValidatorByHistoricalConsAddr).
  */
 export function formerHolderOf(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Validator | undefined {
   const lock = getLock(native, consensusAddress)
@@ -238,7 +251,7 @@ interface LockedKey {
   readonly isToCome: boolean
 }
 
-/** All locked keys in order of their addresses, for checks. */
+/** Returns all locked keys in order of their addresses, for checks. */
 export function lockedKeys(native: Pick<NativeStore, 'range'>): readonly LockedKey[] {
   return [...addressEntries(native, LOCKED_KEYS)].map(([[consensusAddress], value]) => {
     const { kind, operator } = StoredLock.decode(value)
@@ -247,8 +260,8 @@ export function lockedKeys(native: Pick<NativeStore, 'range'>): readonly LockedK
 }
 
 /**
- * When evidence against a key that is given up now is too old: by both its ages, and not before the unbonding time is over
- * (RotationEvidenceExpiry).
+ * Returns when evidence against a key that is replaced now is too old: by both its ages, and not
+ * before the unbonding time is over (RotationEvidenceExpiry).
  */
 function evidenceExpiry({ world: { native }, block }: ModuleContext): Pick<KeyLock, 'expiryTimeMs' | 'expiryHeight'> {
   const { evidence } = CONSENSUS_PARAMS.get(native)

@@ -101,7 +101,7 @@ export const MsgUndelegateResponse = defineMessage('cosmos.staking.v1beta1.MsgUn
 export const MsgCancelUnbondingDelegation = defineMessage('cosmos.staking.v1beta1.MsgCancelUnbondingDelegation', {
   delegatorAddress: string(1),
   validatorAddress: string(2),
-  /** at most what is left of the entry */
+  /** at most the entry's remaining coins */
   amount: embedded(3, Coin),
   creationHeight: int64(4),
 })
@@ -119,10 +119,12 @@ export type MsgUpdateParams = ValueOf<typeof MsgUpdateParams>
 export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.MsgUpdateParamsResponse', {})
 
 /**
- * Gas of the module's messages: half of what EVM storage would ask for the records that they write at most. A delegation pays
- * rewards (see distribution's gas) and writes the validator, its key in the order of powers, the delegation with its index and two
- * balances; undelegating adds an entry, its index and its entry in the queue; redelegating is both, at two validators. A
- * rotation writes five records of its own and two entries of the queue, later the validator and what is kept of its signing.
+ * Gas of the module's messages: half of the price of the most records that they write, in EVM
+ * storage. A delegation pays rewards (see distribution's gas) and writes the validator, its key in
+ * the order of powers, the delegation with its index and two balances; undelegating adds an entry,
+ * its index and its entry in the queue; redelegating is both, at two validators. A rotation writes
+ * five records of its own and two entries of the queue, later the validator and its signing
+ * records.
  */
 export const STAKING_GAS = {
   createValidator: 100_000n,
@@ -305,7 +307,7 @@ function checkCoin(coin: Coin, reason: string): SdkError | undefined {
   return areValidCoins([coin]) ? undefined : sdkError('invalidRequest', reason)
 }
 
-/** @param before what the SDK checks first, so that its error comes first */
+/** @param before a check that the SDK does first, so that its error comes first */
 function checkDenom({ denom }: Coin, before: () => SdkError | undefined = () => undefined): SdkError | undefined {
   if (denom === BASE_DENOM) return undefined
   return before() ?? sdkError('invalidRequest', `invalid coin denomination: got ${denom}, expected ${BASE_DENOM}`)
@@ -330,7 +332,7 @@ function newValidatorOf(message: MsgCreateValidator, publicKey: Uint8Array) {
   return { operator, publicKey, description, commission, minSelfDelegation, amount: message.value.amount }
 }
 
-/** The ed25519 key in an Any: consensus knows no other kind. */
+/** Returns the ed25519 key in an Any: consensus knows no other kind. */
 function consensusKeyOf(key: AnyValue | undefined): Outcome<Uint8Array> {
   if (key === undefined) return stakingError('emptyValidatorPubKey')
   if (key.typeUrl !== Ed25519PubKey.typeUrl) {

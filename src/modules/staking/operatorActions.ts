@@ -22,9 +22,10 @@ import {
   type ValidatorCommission,
 } from './validators.ts'
 
-// What an operator can do: create its validator and edit it. Then the rules of commissions and descriptions.
+// Actions of an operator: create its validator and edit it. Then the rules of commissions and
+// descriptions.
 
-/** Why a consensus key has no valid form. */
+/** Returns why a consensus key has no valid form. */
 export function checkKeyForm(publicKey: Uint8Array): SdkError | undefined {
   if (publicKey.length === 0) return stakingError('emptyValidatorPubKey')
   return publicKey.length === ED25519_BYTES ? undefined : sdkError('invalidPubKey', 'an ed25519 key has 32 bytes')
@@ -67,7 +68,7 @@ export function checkNewValidator(proposed: ProposedValidator): Outcome<NewValid
   return checkDescription(description) ?? { ...proposed, commission }
 }
 
-/** Why this state does not let the operator become a validator. */
+/** Returns why this state does not let the operator become a validator. */
 export function checkCreation(
   native: Pick<NativeStore, 'get'>,
   { operator, publicKey, commission }: Pick<NewValidator, 'operator' | 'publicKey' | 'commission'>,
@@ -83,9 +84,9 @@ export function checkCreation(
 }
 
 /**
- * MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator with a delegation of its own. Unlike in
- * the SDK, a key that signed twice can never be used again: a new validator could sign twice with it, and evidence against a
- * tombstoned key has no effect.
+ * Executes MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator
+ * with a delegation of its own. Unlike in the SDK, a key that signed twice can never be used again:
+ * a new validator could sign twice with it, and evidence against a tombstoned key has no effect.
  */
 export function createValidator(context: ModuleContext, created: NewValidator): SdkError | undefined {
   const { world, block } = context
@@ -112,7 +113,7 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
     unbondingIds: [],
   })
   afterValidatorCreated(context, operator)
-  // Of stake that the operator redelegated to its former validator, nothing is there any more.
+  // Stake that the operator redelegated to its previous validator no longer exists.
   settleStake(context, operator, operator)
   const added = addDelegation(context, { delegator: operator, operator, amount, from: 'delegator' })
   if (isSdkError(added)) return added
@@ -146,7 +147,10 @@ export function checkValidatorEdit({
   return checkDescription(description)
 }
 
-/** MsgEditValidator: the minimum of the self-delegation can only rise, the rate changes once a day and within its bounds. */
+/**
+ * Executes MsgEditValidator. The minimum self-delegation can only rise; the rate changes at most
+ * once per day, within its bounds.
+ */
 export function editValidator(context: ModuleContext, edit: ValidatorEdit): SdkError | undefined {
   const { world, block } = context
   const { native } = world
@@ -193,7 +197,10 @@ export function editValidator(context: ModuleContext, edit: ValidatorEdit): SdkE
 
 const DAY_MS = 86_400_000
 
-/** Why a new validator cannot have these rates (x/staking/types/commission.go, CommissionRates.Validate). */
+/**
+ * Returns why a new validator cannot have these rates (x/staking/types/commission.go,
+ * CommissionRates.Validate).
+ */
 function checkCommissionRates({ rate, maxRate, maxChangeRate }: CommissionRates): SdkError | undefined {
   if (maxRate < 0n) return stakingError('commissionNegative')
   if (maxRate > ONE) return stakingError('commissionHuge')
@@ -204,7 +211,10 @@ function checkCommissionRates({ rate, maxRate, maxChangeRate }: CommissionRates)
   return undefined
 }
 
-/** Why a rate may not replace that of `commission` now (Commission.ValidateNewRate): it changes once a day, and rises by a limited step. */
+/**
+ * Returns why a rate may not replace the one of `commission` now (Commission.ValidateNewRate):
+ * changes are limited per day and in step.
+ */
 function checkNewRate(commission: ValidatorCommission, rate: Decimal, nowMs: number): SdkError | undefined {
   if (nowMs - commission.updateTimeMs < DAY_MS) return stakingError('commissionUpdateTime')
   if (rate < 0n) return stakingError('commissionNegative')
@@ -213,14 +223,17 @@ function checkNewRate(commission: ValidatorCommission, rate: Decimal, nowMs: num
   return undefined
 }
 
-/** Why a new validator's rate is too low: governance sets a minimum. */
+/** Returns why a new validator's rate is too low: governance sets a minimum. */
 export function checkMinimumRate(rate: Decimal, minimum: Decimal): SdkError | undefined {
   if (rate >= minimum) return undefined
   const reason = `cannot set validator commission to less than minimum rate of ${formatDecimal(minimum)}`
   return stakingError('commissionLTMinRate', reason)
 }
 
-/** As the event of MsgEditValidator shows it: gogoproto's text form of the SDK's Commission. */
+/**
+ * Formats the commission as the event of MsgEditValidator shows it: gogoproto's text form of the
+ * SDK's Commission.
+ */
 function commissionText({ rate, maxRate, maxChangeRate, updateTimeMs }: ValidatorCommission): string {
   const rates = `rate:"${rate}" max_rate:"${maxRate}" max_change_rate:"${maxChangeRate}" `
   const seconds = Math.floor(updateTimeMs / 1000)
@@ -262,7 +275,7 @@ function isEmptyDescription(description: Description): boolean {
   return PARTS.every((part) => description[part] === '')
 }
 
-/** `wanted`, with the parts of `present` where it asks for no change. */
+/** Returns `wanted`, with the parts of `present` where it asks for no change. */
 function updateDescription(present: Description, wanted: Description): Description {
   const updated = { ...wanted }
   for (const part of PARTS) if (wanted[part] === DO_NOT_MODIFY) updated[part] = present[part]

@@ -6,7 +6,9 @@ import { type SdkError, sdkError } from '../sdkError.ts'
 import { Params } from './types.ts'
 import { markSetChanged } from './validators.ts'
 
-/** What a rotation of a consensus key costs where the parameters do not say it: one coin, as the SDK's default has it. */
+/**
+ * Fee of a rotation of a consensus key when the parameters have none: one coin, the SDK's default.
+ */
 const DEFAULT_KEY_ROTATION_FEE: Coin = { denom: BASE_DENOM, amount: 10n ** 18n }
 
 /**
@@ -18,14 +20,14 @@ export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8
   keyRotationFee: stored.keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE,
 }))
 
-/** What a rotation of a consensus key costs, acoin; it is burnt. */
+/** Returns the fee of a rotation of a consensus key, in acoin; it is burnt. */
 export function keyRotationFee(native: Pick<NativeStore, 'get'>): bigint {
   return (STAKING_PARAMS.get(native).keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE).amount
 }
 
 /** The most validators that consensus messages and peer limits are sized for. */
 const MAX_VALIDATORS = 50
-/** A slash sums what left a validator over the unbonding time; see departures.ts. */
+/** A slash sums the stake that left a validator over the unbonding time; see departures.ts. */
 const MAX_UNBONDING_NANOS = 365n * 86_400n * 1_000_000_000n
 /** Entries of one delegator from one validator (to another), which are one record. */
 const MAX_ENTRIES = 100
@@ -34,12 +36,14 @@ const MAX_HISTORICAL_ENTRIES = 1_000_000
 const MAX_KEY_ROTATION_FEE_ACOIN = 2n ** 128n
 const NANOS_PER_MS = 1_000_000n
 
-/** How long stake stays slashable after it has left a validator, in milliseconds. */
+/** Returns how long stake stays slashable after it has left a validator, in milliseconds. */
 export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
   return Number(STAKING_PARAMS.get(native).unbondingTime / NANOS_PER_MS)
 }
 
-/** Params.Validate of x/staking/types/params.go, and this chain's own bounds. */
+/**
+ * Checks parameters by Params.Validate of x/staking/types/params.go, and this chain's own bounds.
+ */
 export function validateStakingParams(params: Params): SdkError | undefined {
   const {
     unbondingTime,

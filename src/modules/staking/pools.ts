@@ -6,7 +6,10 @@ import type { SdkError } from '../sdkError.ts'
 import { delegateCoins, undelegateCoins } from '../vesting/delegatedCoins.ts'
 import type { BondStatus } from './validators.ts'
 
-/** The account that holds the coins of validators with this status; those of unbonding delegations are in the not bonded one. */
+/**
+ * Returns the account that holds the coins of validators with this status; those of unbonding
+ * delegations are in the not bonded one.
+ */
 export function poolOf(status: BondStatus): Address {
   return status === 'bonded' ? BONDED_POOL : NOT_BONDED_POOL
 }
@@ -27,7 +30,10 @@ export function burnFromPool(context: ModuleContext, pool: Address, amount: bigi
   mustSucceed(burnCoins(context, pool, amount))
 }
 
-/** Moves coins from an account to a pool, locked ones too, with the events of DelegateCoins (x/bank/keeper/keeper.go), which are no transfer. */
+/**
+ * Moves coins from an account to a pool, locked ones too. Emits the events of DelegateCoins
+ * (x/bank/keeper/keeper.go), and no transfer.
+ */
 export function stakeCoins(
   context: ModuleContext,
   delegator: Address,

@@ -335,7 +335,7 @@ function readPair(key: Uint8Array): readonly [Address, Address] {
 }
 
 function redelegationResponse({ world }: QueryContext, redelegation: Redelegation): RedelegationResponse {
-  // A validator without delegations is removed: shares of it are worth nothing.
+  // A validator without delegations is removed: its shares are worth nothing.
   const removed = { tokens: 0n, delegatorShares: ONE }
   return redelegationToSdk(redelegation, getValidator(world.native, redelegation.destination) ?? removed)
 }

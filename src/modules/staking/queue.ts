@@ -5,12 +5,13 @@ import { HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
 import { PRESENT, QUEUE, UNBONDING_ID } from './keys.ts'
 
-/** What ends at a time: the kinds are the first bytes of the SDK's five queues. */
+/** Kinds of queue entries, which end at a time: the first bytes of the SDK's five queues. */
 const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43, rotation: 0x91, formerKey: 0x95 } as const
 
 /**
- * Something that ends at a time: an unbonding, a redelegation, the unbonding of a validator, the time in which it may not rotate its key
- * again, or that in which there may be evidence against a former key.
+ * Something that ends at a time: an unbonding, a redelegation, the unbonding of a validator, the
+ * time in which it may not rotate its key again, or that in which there may be evidence against an
+ * old key.
  */
 export interface Due {
   readonly kind: keyof typeof KINDS
@@ -36,9 +37,10 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due | QueuedDu
 }
 
 /**
- * What is due, at most `limit` entries, in order of time; it stays in the queue until {@link dequeue}. All kinds share one queue, so that
- * a block in which nothing is due makes one look-up. Each operation has its own entry (the SDK has one list for each time), so that it
- * costs the same however many end together.
+ * Returns due entries, at most `limit`, in order of time; they stay in the queue until
+ * {@link dequeue}. All kinds share one queue, so that a block in which nothing is due makes one
+ * look-up. Each operation has its own entry (the SDK has one list for each time), so that its cost
+ * is the same however many end together.
  */
 export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, limit: number): readonly QueuedDue[] {
   const found: QueuedDue[] = []
@@ -50,7 +52,7 @@ export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, li
   return found
 }
 
-/** All that is in the queue, for checks. */
+/** Yields all entries of the queue, for checks. */
 export function* queued(native: Pick<NativeStore, 'range'>): IterableIterator<QueuedDue> {
   for (const [key] of native.range(QUEUE)) yield readKey(key)
 }
@@ -69,7 +71,10 @@ function readKey(key: Uint8Array): QueuedDue {
   }
 }
 
-/** The next ID of an unbonding, redelegation or unbonding validator; the first is 1 (the SDK's IncrementUnbondingID). */
+/**
+ * Returns the next ID of an unbonding, redelegation or unbonding validator; the first is 1 (the
+ * SDK's IncrementUnbondingID).
+ */
 export function nextUnbondingId(native: Pick<NativeStore, 'get' | 'set'>): bigint {
   const value = native.get(UNBONDING_ID)
   const id = (value === undefined ? 0n : bytesToBigInt(value)) + 1n

@@ -28,7 +28,7 @@ export interface Redelegation {
   readonly destination: Address
   /** at least one, in order of creation */
   readonly entries: readonly RedelegationEntry[]
-  /** ID of the last slash that was taken of it, while slashes are pending; see settle.ts */
+  /** ID of the last slash that was applied to it, while slashes are pending; see settle.ts */
   readonly settledTo: bigint
 }
 
@@ -112,7 +112,10 @@ export function hasReceivingRedelegation(
 /** Where a walk over redelegations starts: the two addresses after the one whose redelegations they are. */
 export type RedelegationWalk = AddressWalk<readonly [Address, Address]>
 
-/** What `delegator` is redelegating, in order of sources and then destinations; `walk` starts at these two. */
+/**
+ * Yields the redelegations of `delegator`, in order of sources and then destinations; `walk` starts
+ * at these two.
+ */
 export function* redelegationsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
@@ -124,7 +127,10 @@ export function* redelegationsOf(
   }
 }
 
-/** What has left a validator for others, in order of delegators and then destinations; `walk` starts at these two. */
+/**
+ * Yields the redelegations from a validator, in order of delegators and then destinations; `walk`
+ * starts at these two.
+ */
 export function* redelegationsFrom(
   native: Pick<NativeStore, 'get' | 'range'>,
   source: Address,
@@ -138,7 +144,7 @@ export function* redelegationsFrom(
   }
 }
 
-/** All of them, in order of delegators, sources and destinations. */
+/** Yields all redelegations, in order of delegators, sources and destinations. */
 export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
   for (const [[delegator, source, destination], value] of addressEntries(native, REDELEGATIONS)) {
     yield { delegator: delegator!, source: source!, destination: destination!, ...StoredRedelegation.decode(value) }

@@ -53,7 +53,7 @@ export function validatorToSdk(validator: Validator): SdkValidator {
 export function validatorFromSdk(validator: SdkValidator): Validator {
   const { commissionRates, updateTime } = validator.commission
   const status = (Object.keys(STATUS_NUMBERS) as BondStatus[]).find((name) => STATUS_NUMBERS[name] === validator.status)
-  if (status === undefined) throw new TypeError(`${validator.status} is no bond status`)
+  if (status === undefined) throw new TypeError(`${validator.status} is not a bond status`)
   return {
     operator: parseAddress(validator.operatorAddress, BECH32_OPERATOR),
     publicKey: Ed25519PubKey.decode(validator.consensusPubkey?.value ?? new Uint8Array(0)).key,
@@ -70,7 +70,7 @@ export function validatorFromSdk(validator: SdkValidator): Validator {
   }
 }
 
-/** A delegation and what it is worth, truncated to acoin. */
+/** Returns a delegation and its worth, truncated to acoin. */
 export function delegationToSdk(delegation: Delegation, validator: SharePrice): DelegationResponse {
   const { delegator, operator, shares } = delegation
   return {

@@ -27,13 +27,16 @@ import { getUnbonding, putUnbonding, type UnbondingDelegation, type UnbondingEnt
 import { getValidator } from './validators.ts'
 
 /*
- * Slashes of stake that left its validator. There may be any number of unbondings and redelegations since a fault, so a slash is a record
- * in a short list, which each of them gets once:
- * - blocks walk over them in order of heights within a budget, and store how far they came ({@link settleSlashes}): a slash with few of
- *   them is complete in its own block, as in the SDK;
- * - what is delegated, undelegated, cancelled, redelegated, paid or ends before that is settled first ({@link settleStake}), and queries
- *   show it so ({@link settledUnbonding}, {@link settledDelegation}). So coins that owe a slash can never leave.
- * IDs say which entries there were at the slash, since slashes have theirs from the same counter.
+ * Slashes of stake that left its validator. There may be any number of unbondings and redelegations
+ * since a fault, so a slash is a record in a short list, which is applied to each of these entries
+ * once:
+ * - Blocks walk over the entries in order of heights within a budget, and store how far they came
+ *   ({@link settleSlashes}). A slash with few entries is complete in its own block, as in the SDK.
+ * - Stake that is delegated, undelegated, cancelled, redelegated, paid or ends before that is
+ *   settled first ({@link settleStake}), and queries show it so ({@link settledUnbonding},
+ *   {@link settledDelegation}). So coins that owe a slash can never leave.
+ *
+ * IDs show which entries existed at the slash, since slashes get theirs from the same counter.
  */
 
 const StoredSlash = defineMessage('coind.staking.PendingSlash', {
@@ -67,7 +70,10 @@ function putPending(native: Pick<NativeStore, 'set' | 'delete'>, slashes: readon
   else native.set(PENDING_SLASHES, StoredSlashes.encode({ slashes }))
 }
 
-/** Slashes what left a validator since `sinceHeight`: {@link settleSlashes} and {@link settleStake} do it. */
+/**
+ * Records a slash of the stake that left a validator since `sinceHeight`; {@link settleSlashes} and
+ * {@link settleStake} apply it.
+ */
 export function addPendingSlash(
   { world: { native }, block }: ModuleContext,
   operator: Address,
@@ -105,17 +111,19 @@ interface Settlement {
   readonly unbonding: UnbondingDelegation | undefined
   /** acoin that it loses */
   readonly burnt: bigint
-  /** shares that the delegation gives up, one redelegation entry after another */
+  /** shares that the delegation loses, one redelegation entry after another */
   readonly shares: readonly Decimal[]
-  /** redelegations to the validator that the slashes were taken of, and that get no more of them */
+  /** redelegations to the validator, with the slashes applied */
   readonly redelegations: readonly Redelegation[]
 }
 
 /**
  * 1. A slash of the validator itself takes its fraction of the initial balance from each unbonding entry (SlashUnbondingDelegation).
- * 2. A slash of another validator takes its fraction of each redelegation entry that came from there (SlashRedelegation, with its fix
- *    for stake that was undelegated): first of what unbonds, then of the delegation. Where unbonding coins paid a part, the SDK takes the
- *    delegation's whole share all the same and so burns more than the fraction; here the delegation gives only the part that is left.
+ * 2. A slash of another validator takes its fraction of each redelegation entry that came from
+ *    there (SlashRedelegation, with its fix for stake that was undelegated): first from unbonding
+ *    coins, then from the delegation. Where unbonding coins paid a part, the SDK still takes the
+ *    delegation's whole share and so burns more than the fraction; here the delegation pays only
+ *    the remaining part.
  */
 function settlementOf(
   native: Pick<NativeStore, 'get'>,
@@ -184,8 +192,8 @@ function settlementOf(
 }
 
 /**
- * Makes pending slashes act on what a delegator has at a validator: to be called before any of it changes. Costs one look-up while no
- * slash is pending.
+ * Applies pending slashes to a delegator's stake at a validator. Must be called before any part of
+ * the stake changes. Costs one look-up while no slash is pending.
  */
 export function settleStake(context: ModuleContext, delegator: Address, operator: Address): void {
   const { native } = context.world
@@ -211,7 +219,7 @@ function settle(context: ModuleContext, delegator: Address, operator: Address, p
   }
 }
 
-/** An unbonding after all slashes, for queries. */
+/** Returns an unbonding after all slashes, for queries. */
 export function settledUnbonding(
   native: Pick<NativeStore, 'get'>,
   unbonding: UnbondingDelegation,
@@ -221,7 +229,7 @@ export function settledUnbonding(
   return settlementOf(native, unbonding.delegator, unbonding.operator, pending).unbonding ?? unbonding
 }
 
-/** A delegation as it is with all slashes, for queries; it may have no shares then. */
+/** Returns a delegation as it is with all slashes, for queries; it may have no shares then. */
 export function settledDelegation(native: Pick<NativeStore, 'get'>, delegation: Delegation): Delegation {
   const pending = pendingSlashes(native)
   if (pending.length === 0) return delegation
@@ -249,7 +257,10 @@ export function settleSlashes(context: ModuleContext, budget: Budget): void {
   }
 }
 
-/** A part of a slash's walk. @returns the slash as it continues; undefined when it is complete */
+/**
+ * Does a part of a slash's walk.
+ * @returns the slash as it continues; undefined when it is complete
+ */
 function advance(context: ModuleContext, slash: PendingSlash, budget: Budget): PendingSlash | undefined {
   const { native } = context.world
   const { operator } = slash
@@ -258,7 +269,7 @@ function advance(context: ModuleContext, slash: PendingSlash, budget: Budget): P
   const batch = []
   const from = { height: Number(slash.sinceHeight), position: slash.position }
   for (const place of placesFrom(native, { prefix, operator }, from)) {
-    // What left later owes nothing.
+    // Stake that left later owes nothing.
     if (BigInt(place.height) > slash.height || batch.length === BATCH) break
     batch.push(place)
   }

@@ -24,14 +24,15 @@ export interface Infraction {
 }
 
 /**
- * Burns `fraction` of the stake that a validator had at its fault (x/staking/keeper/slash.go, Slash). A validator that is unknown
- * (removed since) or unbonded has no such stake any more.
- * 1. Unbonding and redelegation entries that left it since the fault owe `fraction` of their initial balances. The sum of these is known;
- *    the entries pay one by one, in this block as far as `budget` allows, and before their coins can move.
- * 2. The validator owes the rest of its own tokens; it pays at most what it has. Distribution's hook comes before they are burnt, since
- *    it ends the period of the rewards.
- * @param budget entries that it does not suffice for are left to the next blocks
- * @returns acoin burnt of the validator itself
+ * Burns `fraction` of the stake that a validator had at its fault (x/staking/keeper/slash.go,
+ * Slash). A validator that is unknown (removed since) or unbonded no longer has such stake.
+ * 1. Unbonding and redelegation entries that left it since the fault owe `fraction` of their
+ *    initial balances. The sum of these is known; the entries pay one by one, in this block as far
+ *    as `budget` allows, and before their coins can move.
+ * 2. The validator owes the rest from its own tokens; it pays at most all of them. Distribution's
+ *    hook comes before they are burnt, since it ends the period of the rewards.
+ * @param budget entries beyond it are left to the next blocks
+ * @returns acoin burnt from the validator's own tokens
  * @throws RangeError (a bug) for a negative fraction or one above 1, or a fault in the future
  */
 export function slash(
@@ -67,12 +68,13 @@ export function slash(
   return burnt
 }
 
-/** Entries of the queue that a slash looks at for what is due already. */
+/** Entries of the queue that a slash checks for already due ones. */
 const DUE_LOOKED_AT = 500
 
 /**
- * acoin that left a validator at a height or later, in initial balances of entries that are not due yet. After many others that are due,
- * the remaining due ones count, too: the validator owes that much less.
+ * Returns the acoin that left a validator at a height or later, in initial balances of entries that
+ * are not due yet. After many others that are due, the remaining due ones count, too: the validator
+ * owes that much less.
  */
 function slashableSince({ world: { native }, block }: ModuleContext, operator: Address, height: number): bigint {
   let sum = departedSince(native, operator, height)

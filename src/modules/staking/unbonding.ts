@@ -67,8 +67,8 @@ export function putUnbonding(
 }
 
 /**
- * Adds coins that will be paid at `completionTimeMs`. What a delegator undelegates from one validator in one block with one completion
- * time is one entry (UnbondingDelegation.AddEntry).
+ * Adds coins that will be paid at `completionTimeMs`. A delegator's coins from one validator,
+ * undelegated in one block with one completion time, are one entry (UnbondingDelegation.AddEntry).
  */
 export function addUnbondingEntry(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
@@ -92,7 +92,10 @@ export function addUnbondingEntry(
   enqueue(native, { kind: 'unbonding', timeMs: completionTimeMs, addresses: [delegator, operator] })
 }
 
-/** What `delegator` is undelegating, in order of operators. `walk` starts at an operator. */
+/**
+ * Yields the unbonding delegations of `delegator`, in order of operators. `walk` starts at an
+ * operator.
+ */
 export function* unbondingsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
@@ -103,7 +106,10 @@ export function* unbondingsOf(
   }
 }
 
-/** What is unbonding from a validator, in order of delegators. `walk` starts at a delegator. */
+/**
+ * Yields the unbonding delegations from a validator, in order of delegators. `walk` starts at a
+ * delegator.
+ */
 export function* unbondingsFrom(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
@@ -117,7 +123,7 @@ export function* unbondingsFrom(
   }
 }
 
-/** All of them, in order of delegators and then operators. */
+/** Yields all unbonding delegations, in order of delegators and then operators. */
 export function* allUnbondings(native: Pick<NativeStore, 'range'>): IterableIterator<UnbondingDelegation> {
   for (const [[delegator, operator], value] of addressEntries(native, UNBONDING_DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, ...StoredUnbonding.decode(value) }

@@ -35,9 +35,9 @@ export interface PowerUpdate {
 const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
 
 /**
- * The voting powers that change at a block's end (x/staking/keeper/val_state_change.go, ApplyAndReturnValidatorSetUpdates), by the keys
- * that consensus knows. Nothing is read unless something that counts was written since the last call, or a rotation of a key is under
- * way.
+ * Returns the voting powers that change at a block's end (x/staking/keeper/val_state_change.go,
+ * ApplyAndReturnValidatorSetUpdates), by the keys that consensus knows. Nothing is read unless
+ * something that counts was written since the last call, or a rotation of a key is under way.
  */
 export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
   const { native } = context.world
@@ -47,7 +47,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
   const changes = changePowers(context, last)
   const rotations = pendingRotations(native)
   if (rotations.length === 0) return changes
-  // They go on in the next block.
+  // They continue in the next block.
   markSetChanged(native)
   return (
     doItem(context, { module: 'staking', item: 'rotations' }, () =>
@@ -65,7 +65,8 @@ interface PowerChange extends PowerUpdate {
 type LastPower = Pick<PowerChange, 'operator' | 'power'>
 
 /**
- * The changes of powers with rotations of keys that are under way (ProcessValidatorUpdatesForConsKeyRotations).
+ * Returns the changes of powers with rotations of keys that are under way
+ * (ProcessValidatorUpdatesForConsKeyRotations).
  * - At the end of the block that has the rotation's message, consensus, if it knows the validator, removes the old key and gets the new
  *   one with its power. Of a validator that is leaving the set then, it only removes the old one.
  * - At the end of the next block it knows the new key, and gets the validator's power under that.
@@ -102,14 +103,16 @@ function swap(publicKey: Uint8Array, rotation: PendingRotation, power: bigint): 
 }
 
 /**
- * 1. The strongest validators that are not jailed are chosen, at most max_validators of them (equal ones in order of their operators'
- *    addresses).
+ * 1. The strongest validators that are not jailed are chosen, at most max_validators (equal ones in
+ *    order of their operators' addresses).
  * 2. Each of them that is not bonded yet is bonded, and powers that differ from the last ones are recorded.
- * 3. Validators that are not chosen any more begin to unbond. Their power of 0 comes after the other updates, as in the SDK.
+ * 3. Validators that are no longer chosen begin to unbond. Their power of 0 comes after the other
+ *    updates, as in the SDK.
  * 4. The coins change pools, in one transfer for all of them.
  *
- * Two rules are beyond the SDK, so that consensus can always take the updates: the total power stays in CometBFT's bound by cutting the
- * weakest validators, and the set never gets empty: when nobody can be chosen, the present validators keep their power.
+ * Two rules go beyond the SDK, so that consensus can always take the updates. The total power stays
+ * in CometBFT's bound by cutting the weakest validators. The set never gets empty: when no
+ * validator can be chosen, the current ones retain their power.
  */
 function changePowers(context: ModuleContext, last: readonly LastPower[]): readonly PowerChange[] {
   const { native } = context.world
@@ -163,7 +166,10 @@ function leavable(context: ModuleContext, operator: Address, run: () => void): b
   return isDone === true
 }
 
-/** The strongest validators and their powers, which are less than their tokens are worth where the total would exceed the bound. */
+/**
+ * Returns the strongest validators and their powers, which are less than their tokens are worth
+ * where the total would exceed the bound.
+ */
 function chooseBonded(context: ModuleContext): readonly { readonly validator: Validator; readonly power: bigint }[] {
   const { native } = context.world
   const { maxValidators } = STAKING_PARAMS.get(native)
@@ -190,7 +196,8 @@ function bond(context: ModuleContext, validator: Validator): void {
   const { native } = context.world
   const { operator, unbondingTimeMs: timeMs } = validator
   if (validator.status === 'unbonding') dequeue(native, { kind: 'validator', timeMs, addresses: [operator] })
-  // The IDs are of the time that it was unbonding. The SDK keeps them, so that its record grows each time a validator is bonded again.
+  // The IDs are from its unbonding. The SDK retains them, so that its record grows each time a
+  // validator is bonded again.
   putValidator(native, { ...validator, status: 'bonded', unbondingIds: [] })
   afterValidatorBonded(context, consensusAddressOf(validator), operator)
 }

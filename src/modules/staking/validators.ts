@@ -70,7 +70,7 @@ export function getValidator(native: Pick<NativeStore, 'get'>, operator: Address
   return value && decodeValidator(operator, value)
 }
 
-/** The validator whose consensus key has this address (see `consensusAddressOf`). */
+/** Returns the validator whose consensus key has this address (see `consensusAddressOf`). */
 export function getValidatorByConsensus(
   native: Pick<NativeStore, 'get'>,
   consensusAddress: Uint8Array,
@@ -81,7 +81,7 @@ export function getValidatorByConsensus(
   return validator && equalBytes(consensusAddressOf(validator), consensusAddress) ? validator : undefined
 }
 
-/** All validators in order of their operators' addresses. */
+/** Yields all validators in order of their operators' addresses. */
 export function* validators(native: Pick<NativeStore, 'range'>, walk?: AddressWalk): IterableIterator<Validator> {
   for (const [[operator], value] of addressEntries(native, VALIDATORS, walk)) yield decodeValidator(operator!, value)
 }
@@ -117,13 +117,19 @@ function setJailed({ world: { native } }: ModuleContext, consensusAddress: Uint8
   if (validator !== undefined && validator.jailed !== jailed) putValidator(native, { ...validator, jailed })
 }
 
-/** Voting power that its tokens are worth, at most an int64; it counts while the validator is bonded. */
+/**
+ * Returns the voting power that its tokens are worth, at most an int64; it counts while the
+ * validator is bonded.
+ */
 export function potentialPower({ tokens }: Pick<Validator, 'tokens'>): bigint {
   const power = tokens / POWER_REDUCTION_ACOIN
   return power < MAX_POWER ? power : MAX_POWER
 }
 
-/** Its key in the order of powers; undefined for a validator that cannot be bonded: jailed or without power. */
+/**
+ * Returns its key in the order of powers; undefined for a validator that cannot be bonded: jailed
+ * or without power.
+ */
 export function powerIndexKeyOf(validator: Pick<Validator, 'operator' | 'tokens' | 'jailed'>): Uint8Array | undefined {
   const power = potentialPower(validator)
   return validator.jailed || power === 0n ? undefined : powerKey(power, validator.operator)
@@ -142,7 +148,9 @@ function updatePowerIndex(
   markSetChanged(native)
 }
 
-/** Makes {@link takeSetChanged} true at the block's end, so that the validator set is chosen anew. */
+/**
+ * Makes {@link takeSetChanged} true at the block's end, so that the validator set is chosen again.
+ */
 export function markSetChanged(native: Pick<NativeStore, 'set'>): void {
   native.set(SET_CHANGED, PRESENT)
 }
@@ -161,13 +169,16 @@ export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operat
   else native.set(key, bigIntToBytes(power, 8))
 }
 
-/** The power that consensus knows of a validator; 0 for none. */
+/** Returns the power that consensus knows of a validator; 0 for none. */
 export function getLastPower(native: Pick<NativeStore, 'get'>, operator: Address): bigint {
   const value = native.get(addressesKey(LAST_POWERS, operator))
   return value === undefined ? 0n : bytesToBigInt(value)
 }
 
-/** The validators that consensus has from the next block but one on, in order of their operators' addresses. */
+/**
+ * Yields the validators that consensus has from the next block but one on, in order of their
+ * operators' addresses.
+ */
 export function* lastPowers(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<{ readonly operator: Address; readonly power: bigint }> {
@@ -176,7 +187,7 @@ export function* lastPowers(
   }
 }
 
-/** The sum of last powers. */
+/** Returns the sum of last powers. */
 export function getLastTotalPower(native: Pick<NativeStore, 'get'>): bigint {
   const value = native.get(LAST_TOTAL_POWER)
   return value === undefined ? 0n : bytesToBigInt(value)
@@ -187,8 +198,9 @@ export function setLastTotalPower(native: Pick<NativeStore, 'set'>, power: bigin
 }
 
 /**
- * Operator address of the validator with this consensus address, also of one that was removed since or has another key now, and of one
- * whose rotation to this key is under way; undefined for a key that no validator ever had.
+ * Returns the operator address of the validator with this consensus address, also of one that was
+ * removed since or has another key now, and of one whose rotation to this key is under way;
+ * undefined for a key that no validator ever had.
  */
 export function getOperator(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Address | undefined {
   return native.get(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress))
@@ -201,7 +213,7 @@ export function setOperator(native: Pick<NativeStore, 'set'>, consensusAddress: 
 /** Addresses by public key: every block needs those of the same few validators. */
 const consensusAddresses = new WeakMap<Uint8Array, Uint8Array>()
 
-/** First 20 bytes of sha256 of the consensus key. */
+/** Returns the first 20 bytes of sha256 of the consensus key. */
 export function consensusAddressOf({ publicKey }: Pick<Validator, 'publicKey'>): Uint8Array {
   let address = consensusAddresses.get(publicKey)
   if (address === undefined) {

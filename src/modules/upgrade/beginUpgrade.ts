@@ -14,14 +14,14 @@ export interface UpgradeRules {
 
 export const UPGRADE_RULES: UpgradeRules = { upgrades: UPGRADES, skippedHeights: [] }
 
-/** The rules of a node whose operator skips the upgrades at these heights. */
+/** Returns the rules of a node whose operator skips the upgrades at these heights. */
 export function upgradeRules(skippedHeights: readonly number[]): UpgradeRules {
   return { ...UPGRADE_RULES, skippedHeights }
 }
 
 /**
- * The first step of a block (PreBlocker of x/upgrade/keeper/abci.go): at the height of the plan the modules' entries are migrated, or the
- * plan is removed where the operator skips it.
+ * Does the first step of a block (PreBlocker of x/upgrade/keeper/abci.go): at the height of the
+ * plan the modules' entries are migrated, or the plan is removed where the operator skips it.
  * @throws UpgradeNeeded, WrongVersion: see {@link dueUpgrade}
  */
 export function beginUpgrade(context: ModuleContext, rules: UpgradeRules = UPGRADE_RULES): void {
@@ -35,7 +35,7 @@ export function beginUpgrade(context: ModuleContext, rules: UpgradeRules = UPGRA
 }
 
 /**
- * The upgrade that the block at `height` begins with; undefined for nearly all blocks.
+ * Returns the upgrade that the block at `height` begins with; undefined for nearly all blocks.
  * @throws UpgradeNeeded when this version does not know it; WrongVersion when this version has an upgrade that is still to be made, or later
  *   ones than that which is due
  */
@@ -64,7 +64,8 @@ export function dueUpgrade(
 
 /**
  * Checks that this version can execute the block at `height` on this state, where it begins to.
- * @throws UpgradeNeeded when it needs a later version; WrongVersion when this version is none for this state
+ * @throws UpgradeNeeded when it needs a later version; WrongVersion when this version does not fit
+ * this state
  */
 export function checkVersion(
   native: Pick<NativeStore, 'get' | 'range'>,
@@ -93,8 +94,8 @@ export function checkVersion(
 }
 
 /**
- * From this height on the chain needs another version of the software. Thrown before the block at that height runs, so
- * nothing of it has been written.
+ * From this height on the chain needs another version of the software. Thrown before the block at
+ * that height runs, so no part of the block has been written.
  */
 export class UpgradeNeeded extends Error {
   override readonly name = 'UpgradeNeeded'
@@ -117,12 +118,15 @@ export class UpgradeNeeded extends Error {
   }
 }
 
-/** This version of the software is none for the chain's state: an upgrade is still to be made, or one was made that it lacks. */
+/**
+ * This version of the software does not fit the chain's state: an upgrade is still to be made, or
+ * this version lacks a made one.
+ */
 export class WrongVersion extends Error {
   override readonly name = 'WrongVersion'
 }
 
-/** Whether another version of the software has to go on. */
+/** Whether the error means that another version of the software must continue. */
 export function isVersionError(error: unknown): error is UpgradeNeeded | WrongVersion {
   return error instanceof UpgradeNeeded || error instanceof WrongVersion
 }

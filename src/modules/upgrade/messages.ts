@@ -56,7 +56,8 @@ function checkAuthority(authority: string): SdkError | undefined {
 
 /** ScheduleUpgrade of x/upgrade/keeper/keeper.go: a new plan replaces the old one. */
 function schedule({ world, block }: ModuleContext, plan: Plan): SdkError | undefined {
-  // A plan runs at the beginning of its block: the present block has begun, so its height is in the past.
+  // A plan runs at the beginning of its block: the current block has begun, so its height is in the
+  // past.
   if (plan.height <= BigInt(block.height)) {
     return sdkError('invalidRequest', 'upgrade cannot be scheduled in the past')
   }

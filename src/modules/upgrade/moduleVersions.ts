@@ -7,7 +7,10 @@ import { type Migration, UPGRADES, type Upgrade } from './upgrades.ts'
 /** The version of each module's entries, as the SDK counts them (ConsensusVersion of x/<name>/module.go). */
 export type ModuleVersions = ReadonlyMap<string, number>
 
-/** Those of SDK 0.50 and cosmos/evm, whose formats the entries have. A chain without upgrades has these, and no entries that say so. */
+/**
+ * Versions in SDK 0.50 and cosmos/evm, whose formats the entries have. A chain without upgrades has
+ * these, and stores no versions.
+ */
 const FIRST_VERSIONS: ModuleVersions = new Map([
   ['auth', 5],
   ['authz', 2],
@@ -33,14 +36,17 @@ const LAST_MODULE = 'auth'
 /** VersionMapByte of x/upgrade/types/keys.go. */
 const VERSION_PREFIX = moduleStoreKey('upgrade', Uint8Array.of(0x02))
 
-/** The versions that code with these upgrades reads and writes. */
+/** Returns the versions that code with these upgrades reads and writes. */
 export function versionsOf(upgrades: readonly Upgrade[] = UPGRADES): ModuleVersions {
   const versions = new Map(FIRST_VERSIONS)
   for (const { module, from } of upgrades.flatMap(({ migrations }) => migrations)) versions.set(module, from + 1)
   return versions
 }
 
-/** The versions that the state has, by name in the order of names (GetModuleVersionMap of x/upgrade/keeper/keeper.go). */
+/**
+ * Returns the versions that the state has, by name in the order of names (GetModuleVersionMap of
+ * x/upgrade/keeper/keeper.go).
+ */
 export function moduleVersions(native: Pick<NativeStore, 'range'>): ModuleVersions {
   const versions = new Map(FIRST_VERSIONS)
   for (const [key, value] of native.range(VERSION_PREFIX)) {

@@ -23,7 +23,7 @@ const ZERO_TIME = -62_135_596_800n * 1_000_000_000n
 const PLAN_KEY = moduleStoreKey('upgrade', Uint8Array.of(0x00))
 const DONE_PREFIX = moduleStoreKey('upgrade', Uint8Array.of(0x01))
 
-/** What ValidateBasic of a plan finds wrong (x/upgrade/types/plan.go). */
+/** Returns the error of a plan's ValidateBasic (x/upgrade/types/plan.go). */
 export function checkPlan(plan: Plan): SdkError | undefined {
   // Clients without Go's zero time leave the field out, or send 1970.
   if (plan.time !== ZERO_TIME && plan.time !== 0n) {
@@ -39,7 +39,7 @@ export function checkPlan(plan: Plan): SdkError | undefined {
   return undefined
 }
 
-/** The upgrade that is planned. */
+/** Returns the upgrade that is planned. */
 export function getPlan(native: Pick<NativeStore, 'get'>): Plan | undefined {
   const value = native.get(PLAN_KEY)
   return value && Plan.decode(value)
@@ -53,7 +53,7 @@ export function clearPlan(native: Pick<NativeStore, 'delete'>): void {
   native.delete(PLAN_KEY)
 }
 
-/** The height at which an upgrade was done; 0 when it was not. */
+/** Returns the height at which an upgrade was done; 0 when it was not. */
 export function doneHeight(native: Pick<NativeStore, 'range'>, name: string): number {
   for (const done of upgradesDone(native)) if (done.name === name) return done.height
   return 0

@@ -5,11 +5,13 @@ export interface Migration {
   readonly module: string
   /** the version that it finds; 0: the module is new */
   readonly from: number
-  /** Deterministic; it knows the former shape itself, since the module's own code has the new one. */
+  /**
+   * Deterministic; it has its own code for the old format, since the module's code has the new one.
+   */
   readonly migrate: (context: ModuleContext) => void
 }
 
-/** A version of the software that a running chain goes over to at the height of a plan. */
+/** A version of the software to which a running chain changes at the height of a plan. */
 export interface Upgrade {
   /** the plan's name, as `coind supervise` and cosmovisor name its directory: 1 to 64 of `A-Z a-z 0-9 . _ -` */
   readonly name: string
@@ -17,7 +19,8 @@ export interface Upgrade {
 }
 
 /**
- * Upgrades of which this version's code has what they change, the oldest first: it makes the last one. The others stay here, since their
- * migrations run too where a chain has passed one over, and because the last one that a chain has made must be known.
+ * Upgrades whose changes are in this version's code, the oldest first: this version makes the last
+ * one. The others stay here, since their migrations also run on a chain that skipped one, and
+ * because the last upgrade that a chain has made must be known.
  */
 export const UPGRADES: readonly Upgrade[] = []

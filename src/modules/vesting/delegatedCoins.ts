@@ -4,9 +4,11 @@ import { type TransferResult, transfer } from '../bank/ledger.ts'
 import type { ModuleContext } from '../context.ts'
 
 /*
- * What a vesting account delegates: its locked coins first, so that it keeps those that it may spend, and what comes back is first taken for
- * coins that were free (x/auth/vesting/types/vesting_account.go, x/bank/keeper/keeper.go). A slash burns staked coins and changes nothing
- * here, as in the SDK: coins that were locked and are burnt count as delegated for ever.
+ * Delegated coins of a vesting account. It delegates its locked coins first, so that its spendable
+ * coins stay; coins that come back first count as those that were free
+ * (x/auth/vesting/types/vesting_account.go, x/bank/keeper/keeper.go). A slash burns staked coins
+ * and changes nothing here, as in the SDK: locked coins that are burnt count as delegated
+ * permanently.
  */
 
 /** Moves coins of an account, locked or not, into a pool of staking. @param amount acoin, above 0 */
@@ -42,7 +44,10 @@ export function undelegateCoins(
   return moved
 }
 
-/** TrackDelegation: of `amount`, what still vests and is not delegated counts as vesting, the rest as free. */
+/**
+ * TrackDelegation: the part of `amount` that still vests and is not delegated counts as vesting,
+ * the rest as free.
+ */
 function trackDelegation({ world, block }: ModuleContext, delegator: Address, amount: bigint): void {
   if (!world.hasVesting()) return
   const vesting = getVesting(world.native, delegator, BigInt(Math.floor(block.timeMs / 1000)))
@@ -50,7 +55,10 @@ function trackDelegation({ world, block }: ModuleContext, delegator: Address, am
   putDelegated(world.native, delegator, delegatedParts(vesting, getDelegated(world.native, delegator), amount))
 }
 
-/** What is delegated when `amount` acoin more are. @param vesting acoin that still vest, delegated or not */
+/**
+ * Returns the delegated coins after `amount` acoin more are delegated.
+ * @param vesting acoin that still vest, delegated or not
+ */
 export function delegatedParts(vesting: bigint, delegated: DelegatedCoins, amount: bigint): DelegatedCoins {
   const undelegated = vesting - delegated.vesting
   const ofVesting = undelegated > 0n ? smaller(undelegated, amount) : 0n

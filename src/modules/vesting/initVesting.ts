@@ -23,7 +23,7 @@ export function initVesting(
   }
 }
 
-/** The schedule of an entry of `app_state.auth.accounts`. */
+/** Returns the schedule of an entry of `app_state.auth.accounts`. */
 export function genesisSchedule(entry: GenesisVestingAccount): VestingSchedule {
   const { original_vesting, end_time } = entry.base_vesting_account
   const periods = 'vesting_periods' in entry ? entry.vesting_periods : []

@@ -20,8 +20,8 @@ import { unbondingsOf } from '../staking/unbonding.ts'
 import { getValidator } from '../staking/validators.ts'
 
 /**
- * Acoin that a delegation may be worth beyond what was delegated: whoever undelegates leaves less than one to the other delegators of the
- * validator.
+ * Acoin that a delegation may be worth beyond the delegated amount: each undelegation leaves less
+ * than one acoin to the validator's other delegators.
  */
 const ROUNDING_ACOIN = 1_000_000_000n
 
@@ -52,16 +52,19 @@ export function vestingInvariants(context: ReadContext): readonly string[] {
   }
   for (const [address] of allDelegated(native)) {
     if (!known.has(bytesKey(address)))
-      problems.push(`${toBech32(address)} has delegated as a vesting account, and is none`)
+      problems.push(`${toBech32(address)} has delegated as a vesting account, but is not one`)
   }
   return problems
 }
 
-/** The filter is that of exactly the accounts with a schedule: the journal locks nothing of one that it does not have. */
+/**
+ * Checks that the filter has exactly the accounts with a schedule: the journal locks no coins of an
+ * account that it lacks.
+ */
 function* filterProblems({ world: { native } }: ReadContext, accounts: readonly Address[]): Iterable<string> {
   const missed = accounts.filter((address) => !mayVest((key) => native.get(key), address))
   for (const address of missed)
-    yield `vesting account ${toBech32(address)} is not in the filter: nothing of it is locked`
+    yield `vesting account ${toBech32(address)} is not in the filter: none of its coins are locked`
   const expected = vestingFilterOf(accounts)
   const found = filterEntries(native)
   const isExact =
@@ -71,7 +74,7 @@ function* filterProblems({ world: { native } }: ReadContext, accounts: readonly 
     yield `the filter of vesting accounts is not that of the ${accounts.length} that there are`
 }
 
-/** What messages and the genesis make; an end in the past is none of their errors. */
+/** Checks a schedule by the rules of messages and the genesis; an end in the past is allowed. */
 function* scheduleProblems({ kind, originalVesting, startTime, endTime, periods }: VestingSchedule): Iterable<string> {
   if (originalVesting <= 0n) yield `has ${originalVesting}acoin that vest`
   const hasStart = kind === VESTING_KINDS.CONTINUOUS || kind === VESTING_KINDS.PERIODIC
@@ -93,7 +96,7 @@ function* scheduleProblems({ kind, originalVesting, startTime, endTime, periods 
   if (end !== endTime) yield `ends at ${endTime}, its last period at ${end}`
 }
 
-/** Only coins that vest are delegated as such. */
+/** Checks that only coins that vest are delegated as such. */
 function* delegatedProblems({ originalVesting }: VestingSchedule, { vesting, free }: DelegatedCoins): Iterable<string> {
   if (vesting < 0n || vesting > originalVesting) {
     yield `has delegated ${vesting}acoin of ${originalVesting}acoin that vested`
@@ -102,8 +105,9 @@ function* delegatedProblems({ originalVesting }: VestingSchedule, { vesting, fre
 }
 
 /**
- * What an account has at stake and what unbonds was delegated. More was where slashes burnt some. An address without a nonce, or with a
- * contract, may have delegated before it was a vesting account: as a contract that destroyed itself.
+ * Checks that an account's stake and unbonding coins are at most its delegated coins; these are
+ * more where slashes burnt some. An address without a nonce, or with a contract, may have delegated
+ * before it was a vesting account: as a contract that destroyed itself.
  */
 function* stakeProblems({ world }: ReadContext, account: Address, { vesting, free }: DelegatedCoins): Iterable<string> {
   const code = world.getCode(account)

@@ -77,7 +77,7 @@ export const VESTING_MESSAGES: readonly MessageHandler[] = [
     gas: ({ vestingPeriods }) => VESTING_GAS.create + BigInt(vestingPeriods.length) * VESTING_GAS.period,
     run: (context, { fromAddress, toAddress, startTime, vestingPeriods }) => {
       const endTime = vestingPeriods.reduce((end, { length }) => end + length, startTime)
-      // Nobody has coins of other denominations: the payment is refused then.
+      // There are no coins of other denominations: the payment is refused then.
       const periods = vestingPeriods.map(({ length, amount }) => ({ length, amount: amount[0]!.amount }))
       const schedule = { kind: VESTING_KINDS.PERIODIC, startTime, endTime, periods }
       const amount = vestingPeriods.flatMap((period) => period.amount)
@@ -89,14 +89,15 @@ export const VESTING_MESSAGES: readonly MessageHandler[] = [
 interface NewAccount {
   readonly fromAddress: string
   readonly toAddress: string
-  /** what is paid, and vests */
+  /** coins that are paid, and vest */
   readonly amount: readonly Coin[]
   readonly schedule: Omit<VestingSchedule, 'originalVesting'>
 }
 
 /**
- * Makes a vesting account and pays what vests. Whatever has coins, a nonce, code or storage is an account already, so that nobody can lock the
- * coins of another.
+ * Makes a vesting account and pays the vesting coins. An address with coins, a nonce, code or
+ * storage already is an account and is refused, so that one account cannot lock the coins of
+ * another.
  */
 function createAccount(
   context: ModuleContext,

@@ -83,7 +83,7 @@ export const MsgCreatePeriodicVestingAccountResponse = defineMessage(
   {},
 )
 
-/** A vesting account as the SDK's auth module shows it. */
+/** Returns a vesting account as the SDK's auth module shows it. */
 export function vestingAccountOf(
   native: Pick<NativeStore, 'get'>,
   address: Address,

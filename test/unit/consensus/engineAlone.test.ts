@@ -214,7 +214,7 @@ describe('a restart', () => {
     await runUntil(again, 5)
     expect(again.warnings).toEqual([
       'write-ahead log ends before the last block',
-      'this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed',
+      'this validator may sign twice for a height: it is the only validator, so no peer can tell it what it signed',
     ])
   })
 

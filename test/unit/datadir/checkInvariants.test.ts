@@ -97,7 +97,7 @@ it('finds that the locked coins of a vesting account could leave', async () => {
     for (const [key, value] of vestingFilterOf([WALLET])) batch.put(nativeKey(key), value)
     await copy.write(batch, { sync: false })
   })
-  expect(problems).toEqual([`vesting account ${toAddress} is not in the filter: nothing of it is locked`])
+  expect(problems).toEqual([`vesting account ${toAddress} is not in the filter: none of its coins are locked`])
 })
 
 it('is of the right number of accounts', async () => {

@@ -145,7 +145,7 @@ describe('verdict on evidence', () => {
       () => equivocation('coin_1-1', validatorsAt(9), { height: 9, index: 0 }),
       invalid(/signature is wrong/),
     ],
-    ['of one who had left before', () => afterItLeft(), invalid(/was no validator at height 8/)],
+    ['of one who had left before', () => afterItLeft(), invalid(/was not a validator at height 8/)],
   ])('%s', async (_, make, expected) => {
     expect(await node.executor.application.checkEvidence(make())).toEqual(expected as EvidenceVerdict)
   })

@@ -4,7 +4,10 @@ import { createPrecompile, defineFunction, lowAddress, type TabledPrecompile } f
 import { getSupply } from '../ledger.ts'
 import { NATIVE_TOKEN_ADDRESS } from './nativeToken.ts'
 
-/** cosmos/evm's prices: each item costs what it would as an ERC-20 call. With one token there is at most one item. */
+/**
+ * cosmos/evm's prices: each item costs as much as an ERC-20 call. With one token there is at most
+ * one item.
+ */
 export const BANK_GAS = { balances: 2_851n, totalSupply: 2_477n, supplyOf: 2_477n } as const
 
 const Balances = array(tuple({ contractAddress: address, amount: uint256 }))

@@ -56,9 +56,10 @@ const ERRORS = {
 }
 
 /**
- * Gas of each function of the native token, charged whatever the state is, so that an estimate is exact. Each is at least
- * what the same call costs on an OpenZeppelin 5 ERC20 with nothing warm: a price below it would make this contract a
- * cheap way to grow the state. `transfer` may create an account, so it pays for a new holder.
+ * Gas of each function of the native token, charged whatever the state is, so that an estimate is
+ * exact. Each is at least the cost of the same call on an OpenZeppelin 5 ERC20 with nothing warm: a
+ * lower price would make this contract a cheap way to grow the state. `transfer` may create an
+ * account, so it pays for a new holder.
  *
  * | function     | OpenZeppelin ERC20, cold (execution gas)                           | here   |
  * |--------------|--------------------------------------------------------------------|--------|
@@ -90,10 +91,11 @@ export const NATIVE_TOKEN_GAS = {
 const SUCCESS = { success: true } as const
 
 /**
- * ERC-20 with the errors of OpenZeppelin Contracts 5, in their order, and WETH9's deposit and withdraw, which move nothing
- * because there is nothing to wrap. Two differences from OpenZeppelin: spending an allowance emits Approval, and the contract
- * itself is an invalid receiver, since no call could ever move coins out of it again. Coins that reach its account without a
- * call (self-destruct, block rewards) stay there and count in totalSupply.
+ * ERC-20 with the errors of OpenZeppelin Contracts 5, in their order, and WETH9's deposit and
+ * withdraw, which move nothing because there is nothing to wrap. Two differences from OpenZeppelin:
+ * spending an allowance emits Approval, and the contract itself is an invalid receiver, since no
+ * call could ever move coins out of its account again. Coins that reach the account without a call
+ * (self-destruct, block rewards) stay there and count in totalSupply.
  */
 export const nativeToken: TabledPrecompile = createPrecompile(NATIVE_TOKEN_ADDRESS, {
   events: EVENTS,
@@ -245,7 +247,10 @@ function approve(
   return undefined
 }
 
-/** Reduces what the caller may spend of `owner`'s coins, unless that is unlimited. @returns why it failed */
+/**
+ * Reduces the caller's allowance of `owner`'s coins, unless it is unlimited.
+ * @returns why it failed
+ */
 function spendAllowance(context: FunctionContext, owner: Address, amount: bigint): Revert | undefined {
   const { world, caller } = context
   const allowance = getAllowance(world, owner, caller)
@@ -256,13 +261,16 @@ function spendAllowance(context: FunctionContext, owner: Address, amount: bigint
   return approve(context, owner, caller, allowance - amount)
 }
 
-/** Storage slot of one allowance in Solidity's layout: keccak256(spender . keccak256(owner . slot)), words of 32 bytes. */
+/**
+ * Returns the storage slot of one allowance in Solidity's layout: keccak256(spender .
+ * keccak256(owner . slot)), words of 32 bytes.
+ */
 export function allowanceSlot(owner: Address, spender: Address): Uint8Array {
   const ofOwner = keccak256(concatBytes(padLeft(owner, 32), bigIntToBytes(ALLOWANCES_SLOT, 32)))
   return keccak256(concatBytes(padLeft(spender, 32), ofOwner))
 }
 
-/** What `spender` may still move of `owner`'s tokens. */
+/** Returns the amount of `owner`'s tokens that `spender` may still move. */
 function getAllowance(world: Pick<WorldState, 'getStorage'>, owner: Address, spender: Address): bigint {
   return bytesToBigInt(world.getStorage(NATIVE_TOKEN_ADDRESS, allowanceSlot(owner, spender)))
 }

@@ -67,7 +67,8 @@ const TRANSACTIONS: readonly PrecompileFunction[] = [
       }
       const refusal = requireCaller(context, delegatorAddress)
       if (refusal !== undefined) return refusal
-      // All are found before the first withdrawal: a walk over entries must not meet writes.
+      // All are found before the first withdrawal: nothing may be written during a walk over
+      // entries.
       const operators: Address[] = []
       for (const { operator } of delegationsOf(world.native, delegatorAddress)) {
         if (operators.length >= maxRetrieve) break

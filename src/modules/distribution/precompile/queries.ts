@@ -92,7 +92,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
         const heights = `(${startingHeight} > ${endingHeight})`
         return queryError('InvalidArgument', `starting height greater than ending height ${heights}`)
       }
-      // As in the SDK: an address that no validator has is no error, but has no slashes.
+      // As in the SDK: an address that no validator has is not an error, but has no slashes.
       const operator = readOperatorText(validatorAddress)
       if (isFailure(operator)) return operator
       const { native } = context.world

@@ -33,7 +33,7 @@ const EVENTS = defineEvents({
 /** Gas of a byte of a proposal, which is parsed and stays in the state. */
 const PROPOSAL_BYTE_GAS = 20n
 
-/** A failure when the proposer does not have the deposit. */
+/** Returns a failure when the proposer does not have the deposit. */
 function checkFunds(
   { world }: Pick<FunctionContext, 'world'>,
   proposer: Address,

@@ -17,7 +17,7 @@ const REFUSALS = {
   values: 'the proposal has too many values',
 } as const
 
-/** What a proposal in JSON says. */
+/** The contents of a proposal in JSON. */
 interface ProposalJson {
   readonly messages: readonly AnyValue[]
   readonly metadata: string

@@ -44,7 +44,7 @@ const READ_GAS = 3_000n
 const SMALL_ITEM_GAS = 2_000n
 /** To decode where a proposal stands, and for the two look-ups that a filter may need. */
 const PROPOSAL_ENTRY_GAS = 6_000n
-/** To read what it says, besides its bytes. */
+/** Gas of reading a proposal's content, besides its bytes. */
 const PROPOSAL_ITEM_GAS = 6_000n
 const ID_BYTES = 8
 /** Ids begin at 1; 0 in a request stands for no id. */
@@ -162,7 +162,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
           return !isSomebody(depositor) || getDeposit(native, id, depositor) !== undefined
         },
         itemGas: PROPOSAL_ITEM_GAS,
-        // The gas of what it says is counted while it is read.
+        // The gas of its content is counted while it is read.
         toTuple: (stored) => proposalTuple(withContent(native, readProposalRecord(stored))),
       })
     },

@@ -91,13 +91,13 @@ export function depositTuple({ proposalId, depositor, amount }: Deposit): AbiVal
 
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
-/** `result` undefined: nobody has voted yet. */
+/** @param result undefined: there are no votes yet */
 export function tallyTuple(result: TallyResult | undefined): AbiValue<typeof TallyResultData> {
   const { yesCount, abstainCount, noCount, noWithVetoCount } = result ?? NO_VOTES
   return { yes: yesCount, abstain: abstainCount, no: noCount, noWithVeto: noWithVetoCount }
 }
 
-/** A proposal as the interface has it: of its messages only the types. */
+/** Returns a proposal as the interface has it: of its messages only the types. */
 export function proposalTuple(proposal: Proposal): AbiValue<typeof ProposalData> {
   const { id, messages, status, finalTallyResult, totalDeposit, metadata, title, summary, proposer } = proposal
   return {

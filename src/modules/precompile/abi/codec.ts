@@ -37,17 +37,17 @@ export function signatureOf(name: string, ...fields: readonly AbiFields[]): stri
   return `${name}(${types.join(',')})`
 }
 
-/** First four bytes of keccak256(signature), e.g. of `transfer(address,uint256)`. */
+/** Returns the first four bytes of keccak256(signature), e.g. of `transfer(address,uint256)`. */
 export function selectorOf(signature: string): Uint8Array {
   return topicOf(signature).slice(0, 4)
 }
 
-/** keccak256(signature): the first topic of an event's logs. */
+/** Returns keccak256(signature): the first topic of an event's logs. */
 export function topicOf(signature: string): Uint8Array {
   return keccak256(new TextEncoder().encode(signature))
 }
 
-/** Declares a custom error. @returns what makes its revert data */
+/** Declares a custom error. @returns a function that makes its revert data */
 export function defineError<const F extends AbiFields>(name: string, fields: F): (values: AbiValues<F>) => Uint8Array {
   const selector = selectorOf(signatureOf(name, fields))
   return (values) => concatBytes(selector, encodeValues(fields, values))
@@ -56,12 +56,15 @@ export function defineError<const F extends AbiFields>(name: string, fields: F):
 const errorString = defineError('Error', { text: string })
 const panic = defineError('Panic', { code: uint256 })
 
-/** Revert data of `require(false, text)`: `Error(string)`, which every client shows as text. */
+/**
+ * Returns the revert data of `require(false, text)`: `Error(string)`, which every client shows as
+ * text.
+ */
 export function encodeErrorString(text: string): Uint8Array {
   return errorString({ text })
 }
 
-/** Revert data of Solidity's `Panic(uint256)`. */
+/** Returns the revert data of Solidity's `Panic(uint256)`. */
 export function encodePanic(code: bigint): Uint8Array {
   return panic({ code })
 }
@@ -81,7 +84,7 @@ interface EventFields {
   readonly data: AbiFields
 }
 
-/** A contract's events from a table of their parameters by name. */
+/** Returns a contract's events from a table of their parameters by name. */
 export function defineEvents<const T extends Readonly<Record<string, EventFields>>>(
   table: T,
 ): { readonly [K in keyof T]: AbiEvent<T[K]['indexed'], T[K]['data']> } {
@@ -105,7 +108,10 @@ function defineEvent(name: string, { indexed, data }: EventFields): AbiEvent {
   }
 }
 
-/** The topic of an indexed value: the value itself where it fits a word, the hash of a string. */
+/**
+ * Returns the topic of an indexed value: the value itself where it fits a word, the hash of a
+ * string.
+ */
 function topicOfValue(type: AbiType<unknown>, value: unknown): Uint8Array {
   return type === string ? keccak256(new TextEncoder().encode(value as string)) : type.encode(value)
 }

@@ -30,7 +30,7 @@ export class AbiReader {
   }
 
   /**
-   * The 32 bytes at `at`, a view.
+   * Reads the 32 bytes at `at`, a view.
    * @throws AbiError
    */
   word(at: number): Uint8Array {
@@ -38,7 +38,7 @@ export class AbiReader {
   }
 
   /**
-   * A word as an unsigned number.
+   * Reads a word as an unsigned number.
    * @throws AbiError
    */
   number(at: number): bigint {
@@ -60,7 +60,7 @@ export class AbiReader {
   }
 
   /**
-   * A copy, whatever kind of array `data` is.
+   * Returns a copy, whatever kind of array `data` is.
    * @throws AbiError
    */
   bytes(at: number, length: number): Uint8Array {
@@ -68,7 +68,7 @@ export class AbiReader {
   }
 
   /**
-   * An offset or a length: a number that is at most the number of bytes.
+   * Reads an offset or a length: a number that is at most the number of bytes.
    * @throws AbiError
    */
   size(at: number): number {
@@ -80,7 +80,8 @@ export class AbiReader {
   }
 
   /**
-   * Checks that there are `length` bytes from `at` on, before anything of that length is made.
+   * Checks that there are `length` bytes from `at` on, before an array with this length is
+   * allocated.
    * @throws AbiError
    */
   expect(at: number, length: number): void {

@@ -14,7 +14,7 @@ export interface AbiType<T> {
   /** bytes that it takes in the head of the tuple or array around it: 32, or more for a tuple without dynamic members */
   readonly headBytes: number
   /**
-   * The value whose encoding begins at `at`.
+   * Reads the value whose encoding begins at `at`.
    * @throws AbiError
    */
   read(reader: AbiReader, at: number): T
@@ -79,7 +79,7 @@ function unsigned(bits: number): AbiType<bigint> {
       return value
     },
     encode(value) {
-      if (value < 0n || value > max) throw new RangeError(`${value} is no uint${bits}`)
+      if (value < 0n || value > max) throw new RangeError(`${value} is not a uint${bits}`)
       return bigIntToBytes(value, WORD_BYTES)
     },
   }
@@ -97,7 +97,7 @@ function signed(bits: number): AbiType<bigint> {
       return value
     },
     encode(value) {
-      if (value !== BigInt.asIntN(bits, value)) throw new RangeError(`${value} is no int${bits}`)
+      if (value !== BigInt.asIntN(bits, value)) throw new RangeError(`${value} is not an int${bits}`)
       return bigIntToBytes(BigInt.asUintN(WORD_BITS, value), WORD_BYTES)
     },
   }
@@ -191,7 +191,7 @@ function tupleHeadBytes(types: readonly AbiType<unknown>[]): number {
 }
 
 /**
- * Reads values one after the other from `start` on; the offsets of dynamic ones count from there.
+ * Reads values one after another from `start` on; the offsets of dynamic ones count from there.
  * @throws AbiError
  */
 export function readTuple(reader: AbiReader, start: number, types: readonly AbiType<unknown>[]): unknown[] {

@@ -256,7 +256,10 @@ function redelegationTuple(found: Redelegation): AbiValue<typeof RedelegationOut
   }
 }
 
-/** The entries stand beside the redelegation, with their worth, and not inside it, as in the SDK's answer. */
+/**
+ * Converts a redelegation. As in the SDK's answer its entries are next to it, with their worth, and
+ * not inside.
+ */
 function responseTuple(found: Redelegation, destination: Validator | undefined): AbiValue<typeof RedelegationResponse> {
   return {
     redelegation: { ...redelegationTuple(found), entries: [] },
@@ -276,7 +279,7 @@ function entryTuple(entry: Redelegation['entries'][number]): AbiValue<typeof Red
   }
 }
 
-/** The worth of shares in whole acoin. */
+/** Returns the worth of shares in whole acoin. */
 function worthOf(validator: Validator | undefined, shares: bigint): bigint {
   if (validator === undefined || validator.delegatorShares === 0n) return 0n
   return truncate(tokensFromShares(validator, shares))

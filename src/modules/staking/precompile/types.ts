@@ -85,7 +85,10 @@ export const NO_VALIDATOR: AbiValue<typeof ValidatorInfo> = {
   minSelfDelegation: 0n,
 }
 
-/** As cosmos/evm shows a validator: the operator in hex, the consensus key in base64, only the current rate. */
+/**
+ * Returns a validator as cosmos/evm shows it: the operator in hex, the consensus key in base64,
+ * only the current rate.
+ */
 export function validatorTuple(validator: Validator): AbiValue<typeof ValidatorInfo> {
   const { operator, publicKey, jailed, status, tokens, delegatorShares, description, minSelfDelegation } = validator
   return {

@@ -185,7 +185,7 @@ it('headers that nobody needs go, with their hashes, validators and file; a few 
 
     // Who still reads an older snapshot of the database.
     expect(() => older.consensusBlock(500)).toThrow(BlockUnavailable)
-    expect(() => older.consensusBlock(500)).toThrow(/^pruned history unavailable: block 500 is not kept any more$/)
+    expect(() => older.consensusBlock(500)).toThrow(/^pruned history unavailable: block 500 was dropped$/)
     await view.close()
   })
 })

@@ -302,7 +302,7 @@ describe('repair', () => {
         if (isBegun || !(await withDatabase({ location }, async (database) => isRepairUnfinished(database)))) continue
         isBegun = true
         const started = openBusyNode(1, { directory: join(location, '..') })
-        await expect(started).rejects.toThrow(/a repair of it was not finished/)
+        await expect(started).rejects.toThrow(/its repair was not finished/)
       }
       expect(isBegun).toBe(true)
       expect(interruptions).toBeGreaterThan(3)

@@ -92,12 +92,12 @@ it.each<{ name: string; change: () => void; found: readonly string[] }>([
   {
     name: 'a record of another account',
     change: () => putDelegated(native(), OTHER, getDelegated(native(), HOLDER)),
-    found: [`${toBech32(OTHER)} has delegated as a vesting account, and is none`],
+    found: [`${toBech32(OTHER)} has delegated as a vesting account, but is not one`],
   },
   {
     name: 'a lost filter',
     change: () => native().delete(VESTING_FILTER_KEY),
-    found: [`${NAME} is not in the filter: nothing of it is locked`],
+    found: [`${NAME} is not in the filter: none of its coins are locked`],
   },
   {
     name: 'a filter of another account',
@@ -105,7 +105,7 @@ it.each<{ name: string; change: () => void; found: readonly string[] }>([
       native().delete(VESTING_FILTER_KEY)
       setFilter([OTHER])
     },
-    found: [`${NAME} is not in the filter: nothing of it is locked`],
+    found: [`${NAME} is not in the filter: none of its coins are locked`],
   },
   {
     name: 'a filter of an account more',

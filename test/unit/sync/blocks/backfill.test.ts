@@ -292,7 +292,7 @@ describe('what a peer gives', () => {
         const lastCommit = { ...block.lastCommit, round: block.lastCommit.round + 1 }
         return change(answer, 2, { block: encodeBlock({ ...block, lastCommit }) })
       },
-      /block 8297: nobody has signed its last commit in that round/,
+      /block 8297: no validator has signed its last commit in that round/,
     ],
     [
       'a commit of another height, which no hash covers',
