@@ -26,7 +26,7 @@ const genesis = networkGenesis(validators, {
   fundedAccounts: senders.map(({ address }) => ({ address, balanceAcoin: 10n ** 21n })),
 })
 
-/** The chain to catch up with, made by another node. */
+/** Makes the chain to catch up with, by another node. */
 async function produce(): Promise<readonly (DecidedBlock & { readonly senders: readonly (Address | undefined)[] })[]> {
   const node = await openNetworkNode(genesis)
   let state = await node.state()
@@ -64,9 +64,9 @@ async function measure(name: string, part: typeof decisions, transfers: number):
   const seconds = { thread: (own.user + own.system) / 1e6, all: (used.user + used.system) / 1e6 }
   const wall = (performance.now() - begin) / 1000
   const rate = (count: number) =>
-    `${Math.round(count / seconds.thread)} a CPU second of this thread, ${Math.round(count / seconds.all)} of the process, ${Math.round(count / wall)} a second`
+    `${Math.round(count / seconds.thread)} per CPU second of this thread, ${Math.round(count / seconds.all)} of the process, ${Math.round(count / wall)} per second`
   console.log(
-    `${name}: ${part.length} blocks: ${rate(part.length)}; ${Math.round((diskBytes() - disk) / part.length)} bytes a block`,
+    `${name}: ${part.length} blocks: ${rate(part.length)}; ${Math.round((diskBytes() - disk) / part.length)} bytes per block`,
   )
   if (transfers > 0) console.log(`  transfers: ${rate(transfers)}`)
 }

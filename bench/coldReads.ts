@@ -1,8 +1,8 @@
 /**
- * What one read of the state costs when no cache has it: accounts, slots and codes of a large database, each read once, in
+ * Measures one read of the state when no cache has it: accounts, slots and bytecode of a large database, each read once, in
  * random order, through the reader that blocks are executed on. Prints and asserts nothing.
  *
- *   node bench/coldReads.ts [accounts] [slots] [codes of 24 KiB] [reads]
+ *   node bench/coldReads.ts [accounts] [slots] [contracts of 24 KiB] [reads]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { WriteBatch } from '../src/storage/batch.ts'
 import { Column, columnKey } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
 
-const [accounts = 1_000_000, slots = 1_000_000, codes = 4_000, reads = 20_000] = process.argv.slice(2).map(Number)
+const [accounts = 1_000_000, slots = 1_000_000, contracts = 4_000, reads = 20_000] = process.argv.slice(2).map(Number)
 const CODE_BYTES = 24_576
 const BATCH = 20_000
 const CONTRACT = hashOf('contract', 0).slice(12)
@@ -24,7 +24,7 @@ function hashOf(kind: string, index: number): Uint8Array {
 }
 const addressOf = (index: number): Uint8Array => hashOf('account', index).slice(12)
 
-/** `count` different numbers below `limit`, in a scattered order. */
+/** Yields `count` different numbers below `limit`, in a scattered order. */
 function* scattered(limit: number, count: number): Generator<number> {
   for (let i = 0; i < Math.min(limit, count); i++) yield (i * 982_451_653) % limit
 }
@@ -38,12 +38,12 @@ async function fill(database: Database): Promise<void> {
     batch = new WriteBatch()
   }
   for (let i = 0; i < accounts; i++) {
-    const account = { nonce: BigInt(i), balance: BigInt(i) ** 3n, codeHash: hashOf('code', i % Math.max(1, codes)) }
+    const account = { nonce: BigInt(i), balance: BigInt(i) ** 3n, codeHash: hashOf('code', i % Math.max(1, contracts)) }
     await put(accountKey(addressOf(i)), encodeAccount(account))
   }
   for (let i = 0; i < slots; i++) await put(slotKey(CONTRACT, hashOf('slot', i)), hashOf('value', i))
   const code = new Uint8Array(CODE_BYTES)
-  for (let i = 0; i < codes; i++) {
+  for (let i = 0; i < contracts; i++) {
     // Bytes that do not compress well.
     for (let at = 0; at < CODE_BYTES; at += 32) code.set(keccak256(Uint8Array.of(i, i >> 8, at, at >> 8)), at)
     await put(codeKey(hashOf('code', i)), code, 200)
@@ -69,7 +69,7 @@ await filling.close()
 const database = await Database.open(directory)
 const state = new StateStore(database)
 const reader = state.reader()
-console.log(`${accounts} accounts, ${slots} slots, ${codes} codes of ${CODE_BYTES} bytes`)
+console.log(`${accounts} accounts, ${slots} slots, ${contracts} contracts of ${CODE_BYTES} bytes`)
 console.log(`${'each read once'.padEnd(34)}${'µs CPU'.padStart(10)}${'µs'.padStart(10)}`)
 for (const round of ['first', 'again'] as const) {
   const label = (name: string): string => `${name}, ${round === 'first' ? 'cold' : 'cached'}`
@@ -85,7 +85,7 @@ for (const round of ['first', 'again'] as const) {
   measure(label('absent slot'), absent.length, () => {
     for (const key of absent) reader.getStorage(CONTRACT, key)
   })
-  const hashes = [...scattered(codes, reads)].map((index) => hashOf('code', index))
+  const hashes = [...scattered(contracts, reads)].map((index) => hashOf('code', index))
   measure(label('code'), hashes.length, () => {
     for (const hash of hashes) reader.getCode(hash)
   })

@@ -1,7 +1,8 @@
 /**
- * What compressed answers save and cost, here and on geth: each node is asked at a fixed rate for the receipts of the same transfers, in one
- * batch, in each form of answer, while another client asks for the chain's ID all the time. Prints for each form the bytes of an answer, the
- * node's processor time for an answer, and the other client's latency. geth is measured where the variable GETH names one or it is on the PATH.
+ * Measures what compressed answers save and cost, here and on geth. Each node is asked at a fixed rate for the receipts of the same
+ * transfers, in one batch and in each form of answer. Another client asks for the chain's ID all the time. Prints for each form the
+ * bytes of an answer, the node's processor time for it, and the other client's latency. geth is measured where the variable GETH
+ * names it or it is on the PATH.
  * `--help` lists the flags.
  */
 import { Agent, request } from 'node:http'
@@ -18,7 +19,7 @@ import type { Target } from './targets/target.ts'
 
 const HELP = `node bench/compressedAnswers.ts [flags]
   --receipts 200        of a batch, some 800 bytes each
-  --rate 40             batches a second
+  --rate 40             batches per second
   --seconds 8           for each form
 `
 
@@ -37,7 +38,7 @@ const WARM_UP_SECONDS = 3
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 const otherAgent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** The bytes of the answer as they came, and the form that it had. */
+/** Returns the bytes of the answer as they arrived, and their form. */
 function ask(
   url: string,
   body: string,
@@ -58,7 +59,7 @@ function ask(
   })
 }
 
-/** Sends transfers of the funder to an account each; gives their hashes. */
+/** Sends transfers of the funder to an account each; returns their hashes. */
 async function sendTransfers({ url }: Target): Promise<readonly string[]> {
   const first = await nonceOf({ url }, FUNDER)
   const transfers = benchAccounts(receipts).map(({ address }, index) =>
@@ -142,10 +143,10 @@ async function measureNode(start: () => Promise<Target>): Promise<void> {
   }
 }
 
-console.log(`${receipts} receipts a batch, ${rate} batches a second, ${seconds} s each`)
+console.log(`${receipts} receipts per batch, ${rate} batches per second, ${seconds} s each`)
 console.log('node   form       bytes     cpu ms/answer   other client p50 / p99 / most ms')
 await measureNode(() => startCoind({ gasLimit: GAS_LIMIT }))
 if (hasGeth()) await measureNode(() => startGeth({ gasLimit: GAS_LIMIT }))
-else console.log('geth   not measured: there is none')
+else console.log('geth   not measured: it is not installed')
 agent.destroy()
 otherAgent.destroy()

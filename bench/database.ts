@@ -1,7 +1,7 @@
 /**
- * What reads and writes of the database cost, without the parts above it: values of the sizes that columns have, written in
+ * Measures reads and writes of the database, without the parts above it. Values of the sizes that columns have are written in
  * batches, then read one by one in random order, then all in a row. Prints processor time for each entry (of this thread, in µs)
- * and entries a second; asserts nothing.
+ * and entries per second; asserts nothing.
  *
  *   node bench/database.ts [entries] [rounds]
  */
@@ -13,7 +13,7 @@ import { WriteBatch } from '../src/storage/batch.ts'
 import { Database } from '../src/storage/database.ts'
 
 const [entries = 100_000, rounds = 5] = process.argv.slice(2).map(Number)
-/** no bytes: a key of an index; an account; a trie node; a code, of which there are fewer */
+/** sizes of values: a key of an index (no bytes); an account; a trie node; bytecode, in fewer entries */
 const SIZES = [
   { bytes: 0, count: entries },
   { bytes: 40, count: entries },
@@ -24,7 +24,7 @@ const BATCH = 2_000
 const START = Uint8Array.of(1)
 const END = Uint8Array.of(2)
 
-/** Column, and 20 bytes that are scattered. */
+/** Returns a key: the column, and 20 scattered bytes. */
 function keyOf(index: number): Uint8Array {
   const key = keccak256(Uint8Array.of(index >>> 24, index >>> 16, index >>> 8, index)).slice(0, 21)
   key[0] = 1
@@ -51,7 +51,7 @@ function print(name: string, costs: readonly Cost[]): void {
 }
 
 console.log(`best of ${rounds} rounds`)
-console.log(`${''.padEnd(30)}${'µs CPU'.padStart(10)}${'a second'.padStart(12)}`)
+console.log(`${''.padEnd(30)}${'µs CPU'.padStart(10)}${'per second'.padStart(12)}`)
 for (const { bytes, count } of SIZES) {
   const keys = Array.from({ length: count }, (_, index) => keyOf(index))
   const value = new Uint8Array(bytes).map((_, index) => index * 7)

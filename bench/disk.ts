@@ -1,6 +1,6 @@
 /**
- * What blocks take on the disk for ever, with all their indexes, in LevelDB and after they have left it for a segment: empty blocks with
- * few and many validators, transfers, and transfers of the native token's ERC-20 contract. The state and its history are not counted.
+ * Measures the permanent disk space of blocks with all their indexes, in LevelDB and after the move to a segment. It measures empty
+ * blocks with few and many validators, transfers, and transfers of the native token's ERC-20 contract. The state and its history are not counted.
  * Prints bytes by column, after LevelDB's compaction.
  *
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
@@ -30,7 +30,7 @@ import { accountOf, GWEI, sign } from './load/sign.ts'
 const [emptyBlocks = 2_048, fullBlocks = 64, perBlock = 100] = process.argv.slice(2).map(Number)
 const SENDERS = 50
 const RECIPIENTS = 5_000
-/** What is kept of blocks; the rest is state and its history, and sets of validators, which many blocks share. */
+/** Columns that retain blocks; the rest is state and its history, and sets of validators, which many blocks share. */
 const BLOCK_COLUMNS = [
   'header',
   'blockHash',
@@ -48,7 +48,7 @@ const recipient = (index: number) => keccak256(Buffer.from(`to ${(index * 7919) 
 
 type Transactions = (block: number) => readonly Uint8Array[]
 
-/** Transactions of many accounts in turns, to many others, of amounts as people send them. */
+/** Makes transactions of many accounts in turns, to many others, of amounts as people send them. */
 function transactions(fieldsOf: (to: Uint8Array, value: bigint) => Parameters<typeof sign>[1]): Transactions {
   return (block) =>
     Array.from({ length: perBlock }, (_, position) => {
@@ -63,14 +63,14 @@ const CASES: readonly { name: string; unit: string; validators: number; blocks: 
   { name: 'empty blocks, 1 validator', unit: 'block', validators: 1, blocks: emptyBlocks, raws: () => [] },
   { name: 'empty blocks, 50 validators', unit: 'block', validators: 50, blocks: emptyBlocks / 2, raws: () => [] },
   {
-    name: `transfers, ${perBlock} a block`,
+    name: `transfers, ${perBlock} per block`,
     unit: 'transfer',
     validators: 1,
     blocks: fullBlocks,
     raws: transactions((to, value) => ({ to, value })),
   },
   {
-    name: `ERC-20 transfers, ${perBlock} a block`,
+    name: `ERC-20 transfers, ${perBlock} per block`,
     unit: 'transfer',
     validators: 1,
     blocks: fullBlocks,
@@ -104,7 +104,7 @@ for (const { name, unit, validators, blocks, raws } of CASES) {
   show('terms of the segment', 0, terms / units)
   show('hashes of the segment', 0, hashes / units)
   show('all', total.before, total.after + (segment + terms + hashes) / units)
-  console.log(`  moved in ${(milliseconds / blocks).toFixed(2)} ms a block`)
+  console.log(`  moved in ${(milliseconds / blocks).toFixed(2)} ms per block`)
   await database.close()
   await node.close()
 }
@@ -128,7 +128,7 @@ async function measure(database: Database): Promise<ReadonlyMap<string, number>>
   return columnBytes(database)
 }
 
-/** Moves all blocks but the newest to one segment; gives the bytes of its files. */
+/** Moves all blocks except the newest to one segment; returns the bytes of its files. */
 async function moveAll(
   database: Database,
   blocks: number,

@@ -1,6 +1,6 @@
 /**
- * What an empty block retains on disk in archive mode, with everything that the executor writes: consensus block, header,
- * state, history and indexes. Prints bytes a block by column after LevelDB's compaction. Slots and nodes at the head grow until
+ * Measures what an empty block retains on disk in archive mode, with everything that the executor writes: consensus block, header,
+ * state, history and indexes. Prints bytes per block by column after LevelDB's compaction. Slots and nodes at the head grow until
  * the rings of EIP-2935 and EIP-4788 are full (8,191 blocks and seconds), then only their history does.
  *
  *   node bench/emptyBlocks.ts [blocks] [validators]
@@ -66,12 +66,12 @@ for (const [name, size] of after) {
   total += bytes
   if (bytes === 0) continue
   console.log(
-    `${name.padEnd(16)}${number((size.entries - former.entries) / blocks)} entries${number(bytes)} bytes a block`,
+    `${name.padEnd(16)}${number((size.entries - former.entries) / blocks)} entries${number(bytes)} bytes per block`,
   )
 }
 console.log(`
-keys and values ${number(total)} bytes a block
-on disk         ${number((diskAfter - diskBefore) / blocks)} bytes a block, compacted
-time            ${number(milliseconds)} ms a block`)
+keys and values ${number(total)} bytes per block
+on disk         ${number((diskAfter - diskBefore) / blocks)} bytes per block, compacted
+time            ${number(milliseconds)} ms per block`)
 await database.close()
 await chain.close()

@@ -1,5 +1,5 @@
 /**
- * What an explorer takes and gives: how fast it catches up with a node of this machine, how far it is behind one with a steady load, and
+ * Measures an explorer: how fast it catches up with a node of this machine, how far it is behind one with a steady load, and
  * how fast it answers from a big index. It prints and asserts nothing about speed. `--help` lists the flags; docs/benchmarks.md says what
  * the parts measure.
  */
@@ -18,7 +18,7 @@ const HELP = `node bench/explorer.ts [flags]
   --empty 2000        empty blocks in the part catch-up
   --blocks 200        blocks with transfers of coins, and as many with transfers of a token
   --transfers 40000   of either kind
-  --rate 500          transactions a second in the part lag
+  --rate 500          transactions per second in the part lag
   --seconds 60        of load without an explorer, and again with one
   --index FILE        the part pages keeps its index in this SQLite file, and takes it from there when it exists
   --index-transfers 10000000

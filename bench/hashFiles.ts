@@ -60,7 +60,7 @@ async function make(first: number, length: number): Promise<HashFile> {
   return await writeHashFile(location, { ...source, hashes: new RandomHashes(range) }, pause)
 }
 
-/** Of this process, all threads. */
+/** Returns the processor time of this process, all threads. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
@@ -81,7 +81,7 @@ console.log(
   `${segments} segments: ${count} hashes in ${files.length} files, ${(bytes / count).toFixed(2)} bytes a hash`,
 )
 
-/** Some hashes of the largest file. */
+/** Returns some hashes of the largest file. */
 function present(): readonly number[] {
   const [largest] = files
   const hashes = new FileHashes(hashFilePath(location, largest!), largest!)

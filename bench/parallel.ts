@@ -1,7 +1,8 @@
 /**
- * Execution of a block in several threads (EXECUTION_THREADS) beside execution in order, in turns: time by the clock (medians) and of processors
- * (means) for two threads, both where all that can be is executed before its turn and as a node does, which looks whether that pays; what became of the
- * transactions; and what a model says for more processors, which the run with two threads calibrates. Prints and asserts nothing.
+ * Compares execution of a block in several threads (EXECUTION_THREADS) with execution in order, in turns. It prints time by the
+ * clock (medians) and of processors (means) for two threads: once where everything possible is executed before its turn, and
+ * once as a node does it, which checks whether that pays. It also prints the outcomes of the transactions, and the prediction of
+ * a model for more processors, which the run with two threads calibrates. It asserts nothing.
  *
  *   node bench/parallel.ts [rounds] [part of a workload's name]
  */
@@ -109,7 +110,7 @@ function begin(withParallel: ParallelExecution | undefined): Promise<BlockExecut
   })
 }
 
-/** Milliseconds of this thread's processor: others on the machine change them least. */
+/** Returns the milliseconds of this thread's processor, which other programs change least. */
 function ownMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
@@ -140,7 +141,7 @@ async function execute(entries: readonly Entry[], withParallel: ParallelExecutio
 
 const table = new VersionTable(createTableMemory(1), 0)
 
-/** The costs of one transaction, all in this thread: of speculations in order, and of their adoption. */
+/** Measures the costs of one transaction, all in this thread: of speculations in order, and of their adoption. */
 async function measureParts(
   entries: readonly Entry[],
 ): Promise<{ readonly speculation: number; readonly adoption: number }> {
@@ -247,7 +248,7 @@ async function compare({ name, raws }: Workload): Promise<void> {
   console.log(line(`${THREADS} threads, as a node`, chosen))
   if (guessed + forced.alone === 0) return
   const serialMs = costs.serial * raws.length
-  /** so many times longer than the work that the model counts, beside a run in order: threads wake, and share caches and memory */
+  /** so many times longer than the work that the model counts, compared with a run in order: threads wake, and share caches and memory */
   const loss = Math.max(1, (forced.wall * serialMs) / (one.wall * modelledTime(costs, THREADS)))
   const gains = (factor: number): string =>
     MODELLED.map((count) => `${count}: ${(serialMs / (modelledTime(costs, count) * factor)).toFixed(2)}`).join(', ')

@@ -16,7 +16,7 @@ export interface PrecompileInput {
   readonly price?: number
 }
 
-/** Bytes without pattern, the same in every run. */
+/** Returns bytes without pattern, the same in every run. */
 function bytes(length: number, seed = 1): Uint8Array {
   const out = new Uint8Array(length)
   for (let i = 0; i < length; i += 32) {
@@ -50,7 +50,7 @@ function blsG2(k: bigint): Uint8Array {
   return words(64, x.c0, x.c1, y.c0, y.c1)
 }
 
-/** `count` items, made of ten that differ. */
+/** Returns `count` items, made of ten that differ. */
 function repeated(count: number, item: (seed: number) => Uint8Array): Uint8Array {
   const items = range(Math.min(count, 10)).map(item)
   return concatBytes(...range(count).map((i) => items[i % items.length]!))
@@ -78,7 +78,10 @@ const SHAPES: Readonly<Record<string, (bytes: Uint8Array) => void>> = {
   },
 }
 
-/** MODEXP with moduli of all shapes, and exponents of set bits only, as long as 32 bytes or as the modulus. */
+/**
+ * Returns inputs of MODEXP with moduli of all shapes, and exponents of set bits only, as long as 32
+ * bytes or as the modulus.
+ */
 export function modexpInputs(sizes: readonly number[]): PrecompileInput[] {
   const inputs: PrecompileInput[] = []
   for (const size of sizes) {
@@ -118,7 +121,7 @@ function blakeInput(rounds: number): Uint8Array {
   return input
 }
 
-/** A proof that the constant polynomial k is k, off by one: as much work as one that holds. */
+/** Returns a proof that the constant polynomial k is k, off by one: as much work as a valid one. */
 function pointEvaluationInput(): Uint8Array {
   const commitment = bls12_381.G1.Point.BASE.multiply(scalar(10)).toBytes()
   const proof = bls12_381.G1.Point.BASE.multiply(scalar(11)).toBytes()

@@ -1,8 +1,8 @@
 /**
- * The disk of a node that drops what is old (BLOCK_HISTORY, PRUNING), over many more blocks than it keeps: bytes of its database at
- * several heights, which must not grow. Its blocks are empty and nobody has executed them (`makeBigChain`), but they pass through the code
- * that moves blocks to segments and drops bodies and headers, as in a node. Then it computes from a chain of 1 and of 50 validators what
- * such a node takes with the evidence age of a default genesis.
+ * Measures the disk of a node that drops old data (BLOCK_HISTORY, PRUNING), over many more blocks than it retains: bytes of its
+ * database at several heights, which must not grow. Its blocks are empty and were never executed (`makeBigChain`), but they pass
+ * through the code that moves blocks to segments and drops bodies and headers, as in a node. Then it computes from a chain of 1 and
+ * of 50 validators what such a node takes with the evidence age of a default genesis.
  *
  * A block takes about a millisecond of processor time: 2 million take half an hour on an idle machine. `--help` lists the flags.
  */
@@ -59,7 +59,7 @@ const SIZE = { accounts: 1_000, slots: 1_000, delegations: 10 }
 /** Of the sample chain, whose blocks are to be in segments soon. */
 const SAMPLE_HISTORY = 1_024
 
-/** A genesis whose evidence age and unbonding time are so many blocks. */
+/** Sets evidence age and unbonding time of a genesis to so many blocks. */
 function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
   return (genesis) => {
     const seconds = Math.ceil((age * BLOCK_MS) / 1_000)
@@ -82,14 +82,14 @@ function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
   }
 }
 
-/** What a node does with old blocks. @param onWritten with all blocks up to a height on the disk */
+/** Does with old blocks what a node does. @param onWritten with all blocks up to a height on the disk */
 function nodeUpkeep(blockHistory: number, onWritten: (database: Database, height: number) => Promise<void>) {
   const segmentRules = moveRules(pruning, blockHistory)
   return (buffered: WritableDatabase, chain: ChainConfig): Upkeep => {
     let durable = 0
     const pruner = createPruner({
       database: buffered,
-      // Empty blocks that nobody has executed leave no history of the state.
+      // Empty blocks that were never executed leave no history of the state.
       state: { dropHistory: () => undefined },
       pruning,
       blockHistory,
@@ -108,7 +108,7 @@ function nodeUpkeep(blockHistory: number, onWritten: (database: Database, height
   }
 }
 
-/** By the default of TRUST_PERIOD. */
+/** Returns the rules with the default of TRUST_PERIOD. */
 function rulesOf({ evidence }: ChainConfig, blockHistory: number): HeaderRules {
   const times = { unbondingMs: evidence.maxAgeMs }
   const trustPeriodMs = trustPeriodOf({ trustPeriodMs: undefined }, times)
@@ -143,13 +143,13 @@ async function withHome<T>(given: string | undefined, use: (home: string) => Pro
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1).padStart(9)
 
 async function measureNode(home: string): Promise<void> {
-  /** From three times the evidence age on nothing may grow but the light blocks. */
+  /** From three times the evidence age on, only the light blocks may grow. */
   const settled: number[] = []
   console.log(
     `BLOCK_HISTORY=${blockHistory} PRUNING=${pruning}, evidence age ${evidenceBlocks} blocks, 1 validator; MB on the disk\n`,
   )
   console.log(
-    '   height   database  compacted  segments  LevelDB  kept light blocks  lowest header  lowest body  seconds',
+    '   height   database  compacted  segments  LevelDB       light blocks  lowest header  lowest body  seconds',
   )
   const began = performance.now()
   await makeBigChain({
@@ -164,7 +164,7 @@ async function measureNode(home: string): Promise<void> {
     upkeep: nodeUpkeep(blockHistory, async (database, height) => {
       if (height % every !== 0 && height !== blocks) return
       const { all } = await sizesOf(database)
-      // LevelDB gives room back when it merges its files, sooner or later.
+      // LevelDB frees space when it merges its files, sooner or later.
       await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
       const { all: compacted, segments, columns } = await sizesOf(database)
       if (height >= 3 * evidenceBlocks) settled.push(compacted)
@@ -183,7 +183,7 @@ async function measureNode(home: string): Promise<void> {
   console.log(`\nfrom ${3 * evidenceBlocks} on, compacted: ${megabytes(least).trim()} to ${megabytes(most).trim()} MB`)
 }
 
-/** What a node takes at the default evidence age, from bytes of old and new blocks in a chain with this number of validators. */
+/** Computes what a node takes at the default evidence age, from bytes of old and new blocks in a chain of so many validators. */
 async function measureSample(validators: number): Promise<void> {
   await withHome(undefined, async (home) => {
     let sizes: Sizes | undefined

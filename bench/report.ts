@@ -13,7 +13,7 @@ export interface Row {
 /** Rows that mean more the smaller they are; their ratio is turned round so that above 1 is always better. */
 const SMALLER_IS_BETTER = new Set(['ms', 's', 'µs each', 'MB'])
 
-/** What was measured of one name: the values of each node, one for each run. */
+/** Measurements with one name: the values of each node, one for each run. */
 interface Line {
   readonly unit: string
   readonly byTarget: Map<string, number[]>
@@ -44,7 +44,7 @@ export class Report {
     this.#printTable([own, this.#column(own)], columns)
   }
 
-  /** Prints what `own` has now beside what a file of {@link write} has of it. @throws Error when the file cannot be read */
+  /** Prints the current values of `own` next to those in a file of {@link write}. @throws Error when the file cannot be read */
   compare(own: string, path: string): void {
     const older = JSON.parse(readFileSync(path, 'utf8')) as SavedReport
     const column: Column = new Map(

@@ -1,6 +1,6 @@
 /**
- * What a snapshot of a large state costs, on this machine alone: made by a running node, then restored by two others, from a static web
- * server and from the node as a peer. Prints times, bytes a second, memory, and the intervals of blocks meanwhile; at the end it compares
+ * Measures the cost of a snapshot of a large state, on this machine alone. A running node makes it; it is then restored by two others, from a static web
+ * server and from the node as a peer. Prints times, bytes per second, memory, and the intervals of blocks meanwhile; at the end it compares
  * what was restored with the source. `--help` lists the flags.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -74,7 +74,7 @@ async function stop(node: BenchNode): Promise<void> {
   await ended
 }
 
-/** The most memory that the node's process has had, in megabytes. */
+/** Returns the peak memory of the node's process in megabytes. */
 function peakMegabytes({ homedir }: BenchNode): number {
   const pid = readFileSync(dataPaths(homedir).pid, 'utf8').trim()
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1000
@@ -174,7 +174,7 @@ for (const [index, [way, variables]] of ways.entries()) {
   const from = await heightOf(source)
   const node = start(homedir, 28_090 + 10 * index, { ...joining, ...variables })
   const beganMs = await logged(node, 'the header of the snapshot is verified')
-  const seconds = ((await logged(node, 'the node begins with the state of a snapshot')) - beganMs) / 1000
+  const seconds = ((await logged(node, 'the node starts from the state of a snapshot')) - beganMs) / 1000
   const peak = peakMegabytes(node)
   console.log(
     `restored ${way}: ${seconds.toFixed(1)} s, ${(megabytes / seconds).toFixed(1)} MB/s, ${peak.toFixed(0)} MB of memory at most`,
@@ -195,7 +195,10 @@ for (const { way, homedir } of restored) {
 }
 rmSync(snapshot, { recursive: true })
 
-/** How many of so many random accounts and slots have another proof in the two databases, after the block that `b` began with. */
+/**
+ * Counts the proofs of so many random accounts and slots that differ between the two databases,
+ * after the block that `b` began with.
+ */
 async function differingProofs(a: string, b: string, count: number): Promise<number> {
   const databases = await Promise.all([a, b].map((location) => Database.open(location, { readOnly: true })))
   const at = readStateHead(databases[1]!)!.oldestHeight
@@ -214,7 +217,7 @@ async function differingProofs(a: string, b: string, count: number): Promise<num
   return differing
 }
 
-/** A key of the column, without that; the first one after a random place. */
+/** Returns a key of the column, without the column's byte: the first one after a random place. */
 async function randomKey(database: Database, column: number): Promise<Uint8Array> {
   for (;;) {
     const start = columnKey(column, crypto.getRandomValues(new Uint8Array(ADDRESS_BYTES + 2)))
@@ -230,7 +233,7 @@ function textOf(value: unknown): string {
   })
 }
 
-/** What `coind debug invariants` says. */
+/** Runs `coind debug invariants`. */
 async function invariants(homedir: string): Promise<string> {
   const child = spawn(process.execPath, [LAUNCHER, 'debug', 'invariants', '--homedir', homedir], {
     env: { PATH: process.env.PATH, NETWORK: 'testnet' },

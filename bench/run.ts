@@ -1,5 +1,5 @@
 /**
- * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
+ * Measures a node through its public RPC, next to anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
  * nothing about speed. `--help` lists the flags; docs/benchmarks.md says what the parts measure.
  */
 import { DEFAULT_BLOCK_GAS_LIMIT } from '../src/chain/genesis/genesisConstants.ts'
@@ -73,7 +73,7 @@ const HELP = `npm run bench -- [flags]
                        arrival
   --repeat 1           runs of the chosen parts; the tables show medians
   --json FILE          writes all values there
-  --compare FILE       prints them beside those of an older file
+  --compare FILE       prints them next to those of an older file
   --loads a,b          transactions/accounts of the throughput parts (20000/200,100000/20000)
   --in-flight 200      requests under way
   --pipeline 10        of them on one connection
@@ -86,7 +86,7 @@ const HELP = `npm run bench -- [flags]
   --memory-read-seconds 60
                        reads after them
   --memory-mixed-minutes 0
-                       200 transactions a second of several kinds after those
+                       200 transactions per second of several kinds after those
   --empty-validators 1,4
                        sizes of the networks in the part empty
   --empty-seconds 60   of empty blocks that are measured, after as long a warm-up
@@ -265,7 +265,7 @@ async function withTargets(starts: typeof STARTS, names: readonly string[], run:
   }
 }
 
-/** Runs a part that needs only coind and a few accounts, on a chain of its own. */
+/** Runs a part that needs only coind and a few accounts, on its own chain. */
 async function measureAlone(
   gasLimit: number,
   run: (target: Target, senders: readonly Account[]) => Promise<void>,
@@ -278,14 +278,14 @@ async function measureAlone(
   })
 }
 
-/** The targets of a part. */
+/** Returns the targets of a part. */
 function targetsOf(part: string): readonly string[] {
   return flags.targets === undefined && PARTS_WITH_GETH.includes(part) && hasGeth()
     ? [...targetNames, 'geth']
     : targetNames
 }
 
-/** Memory of a node that does nothing else. */
+/** Measures the memory of a node that does nothing else. */
 async function measureMemoryOf(target: Target): Promise<void> {
   const distributor = await deployContract(target, 'Distributor')
   const senders = accounts.slice(0, MEMORY_ACCOUNTS)
@@ -307,7 +307,7 @@ async function measureMemoryOf(target: Target): Promise<void> {
   for await (const measured of rows) report.add(target.name, measured)
 }
 
-/** Each target alone, one after the other. */
+/** Measures each target alone, one after the other. */
 async function measureEach(part: string, starts: typeof STARTS, run: (target: Target) => Promise<void>): Promise<void> {
   for (const name of targetsOf(part)) await withTargets(starts, [name], ([target]) => run(target!))
 }

@@ -56,7 +56,7 @@ const context = {
 } as const
 let firstIndex = 1
 
-/** The outcome; undefined: it was dropped at its limit of work. */
+/** Returns the outcome; undefined: the call was dropped at its limit of work. */
 function callWithin(
   input: Parameters<typeof applyCall>[0] & { readonly engine: typeof engine; readonly yield?: undefined },
 ) {
@@ -68,7 +68,7 @@ function callWithin(
   }
 }
 
-/** Milliseconds of one attempt, and what became of it. */
+/** Measures one attempt: its milliseconds, and its outcome. */
 function attempt({ code, helpers = [] }: Program): { readonly ms: number; readonly end: string } {
   const world = new Journal(state.store.reader())
   world.setBalance(CALLER, RICH)

@@ -116,7 +116,7 @@ const publisher = createPublisher({
     stopBuffering: async () => undefined,
     startFlush: async () => ({ done: Promise.resolve() }),
     writeBehind: async () => {
-      throw new Error('this chain writes before it goes on')
+      throw new Error('this chain writes before it continues')
     },
     write: (batch, options) => {
       batchBytes = batch.bytes
@@ -153,7 +153,7 @@ const pool = new TransactionPool({
   now: () => performance.now(),
 })
 
-/** What socket and pool thread do with the requests, each step for all of them. */
+/** Does what socket and pool thread do with the requests, each step for all requests. */
 function admit(bodies: readonly string[]): void {
   const raws = steps.run(STEP.read, () =>
     bodies.map((body) => {

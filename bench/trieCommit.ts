@@ -1,6 +1,6 @@
 /**
- * 10,000 account updates on a state of 100,000 accounts: root, history and batch of the state store, beside the same
- * updates of @ethereumjs/mpt (account trie only, in memory, with the same keccak). Prints; asserts nothing but the roots.
+ * Measures 10,000 account updates on a state of 100,000 accounts: root, history and batch of the state store, next to the same
+ * updates of @ethereumjs/mpt (account trie only, in memory, with the same keccak). Prints; asserts only the roots.
  *
  *   node bench/trieCommit.ts [accounts] [updates] [--no-peer]
  */

@@ -57,7 +57,10 @@ function randomLimb(): bigint {
   return seed ^ (seed >> 29n)
 }
 
-/** A random word of exactly `count` limbs whose highest has at least one and at most 63 bits of leading zeros. */
+/**
+ * Returns a random word of exactly `count` limbs whose highest has at least one and at most 63 bits
+ * of leading zeros.
+ */
 function wordOf(count: number): Limbs {
   const limb = (index: number): bigint => {
     if (index >= count) return 0n

@@ -1,6 +1,6 @@
 /**
- * Looks for the contract that executes the least gas a second, under Osaka's rules, on a state in LevelDB: loops of every
- * opcode with its costliest operands, calls, creations, precompiles, and programs that a random search finds. Each program
+ * Looks for the contract that executes the least gas per second, under Osaka's rules, on a state in LevelDB. It tries loops of every
+ * opcode with its costliest operands, calls, creations and precompiles. A random search finds further programs. Each program
  * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them. `--help` lists the flags.
  */
 
@@ -76,7 +76,7 @@ function freshIndexes(): number {
   return first
 }
 
-/** Transactions of a program until they took the time given; a slow program gets smaller ones. */
+/** Executes transactions of a program until they took the requested time; a slow program gets smaller ones. */
 async function rateOf(measure: Measure, program: Program): Promise<Result> {
   const milliseconds = Number(flags.seconds) * 1_000
   const trial = await measure(program, program.commits === true ? TRANSACTION_GAS : TRIAL_GAS, freshIndexes())

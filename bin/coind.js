@@ -24,13 +24,13 @@ const entry = built ?? new URL(isExplorer ? '../explorer/run.ts' : '../src/cli/r
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
 /**
- * glibc gives each thread memory of its own and keeps what was freed: ten threads then hold twice what they use. Read when a process starts;
- * what the operator has set is left.
+ * glibc allots each thread its own memory and retains freed memory: ten threads then hold twice what they use. Read when a process
+ * starts; values that the operator has set stay.
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '65536' }
 const environment = NODE_COMMANDS.includes(process.argv[2]) ? { ...ALLOCATOR, ...process.env } : process.env
 
-/** The timer of a profiler goes on in a program that replaces this one, and ends it before that can receive its signals. */
+/** The timer of a profiler continues in a program that replaces this one, and ends it before it can receive its signals. */
 const isProfiled = /--(cpu-)?prof\b/.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))
 
 const major = Number(process.versions.node.split('.')[0])
@@ -52,7 +52,7 @@ if (runtime !== undefined) {
   process.exitCode = 69
 }
 
-/** After a `git pull`, say. */
+/** Warns that the sources run, for example after a `git pull`. */
 function warnOfSources() {
   if (built !== undefined || !NODE_COMMANDS.includes(process.argv[2])) return
   console.error(
@@ -60,7 +60,7 @@ function warnOfSources() {
   )
 }
 
-/** Begins once more, in the same process, where the allocator needs other settings. It is not done where that is not possible. */
+/** Starts once more, in the same process, where the allocator needs other settings and the platform can do it. */
 function replaceProcess() {
   const isSet = Object.keys(environment).length === Object.keys(process.env).length
   // A channel to the parent does not outlive it.
@@ -68,7 +68,7 @@ function replaceProcess() {
   process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
 }
 
-/** The path of the bundled Node.js, if this machine has one. */
+/** Returns the path of the bundled Node.js, if this machine has one. */
 function findRuntime() {
   try {
     const manifest = module
@@ -107,8 +107,8 @@ function runWith(runtime) {
   })
   child.on('exit', (code, signal) => {
     if (code === NOT_LOADED) console.error(`coind: ${runtime} does not load: ${LIBRARY_ADVICE}`)
-    // Only a node that has not begun anything, not even to listen to signals, ends by one that was passed on: it is stopped. Otherwise
-    // code 128 + n is how a shell reports the end by signal n.
+    // A signal that was passed on ends only a node that does not listen to signals yet: that counts as stopped. Otherwise 128 + n is
+    // the code with which a shell reports the end by signal n.
     const isStopped = signal === passedOn && NODE_COMMANDS.includes(process.argv[2])
     process.exitCode = code ?? (isStopped ? 0 : 128 + constants.signals[signal])
   })

@@ -1,15 +1,14 @@
-// npm and npx run a command in a shell, and neither passes on its own end: a node would stay behind. Node.js has no way to be told of the
-// end of another process than its child, so the processes above this one are looked at from time to time.
+// npm and npx run a command in a shell, and neither passes on its own end: a node would keep running. Node.js reports only the end of
+// a child process, so the processes above this one are checked from time to time.
 import { readFileSync } from 'node:fs'
 
 const CHECK_MS = 500
-/** npm sets it for what it runs. */
+/** npm sets it for the programs that it runs. */
 const STARTED_BY_NPM = 'npm_lifecycle_event'
 
 /**
- * Calls `onEnded`, again and again, once a process has ended that npm or npx consists of: its shell (the parent of this process), npm
- * itself, and further ones where a script runs npm. Does nothing in a process that npm has not started. Without /proc only the parent is
- * watched.
+ * Calls `onEnded` repeatedly once a process of npm or npx has ended: its shell (the parent of this process), npm itself, or further
+ * ones where a script runs npm. Does nothing in a process that npm has not started. Without /proc it watches only the parent.
  */
 export function watchNpm(onEnded) {
   if (process.env[STARTED_BY_NPM] === undefined) return
@@ -20,7 +19,7 @@ export function watchNpm(onEnded) {
   setInterval(check, CHECK_MS).unref()
 }
 
-/** The parent of this process, its parent, and so on up to the npm that was started by something else. */
+/** Returns the parent of this process, its parent, and so on up to the npm that was started by something else. */
 function ancestors() {
   const known = [process.ppid]
   while (isStartedByNpm(known.at(-1))) {
@@ -36,7 +35,7 @@ function isStartedByNpm(id) {
   return environment.split('\0').some((entry) => entry.startsWith(`${STARTED_BY_NPM}=`))
 }
 
-/** Of this process where no ID is given; undefined: it has ended, or there is no /proc. */
+/** Returns a process's parent, by default this one's; undefined: the process has ended, or there is no /proc. */
 function parentOf(id) {
   if (id === undefined) return process.ppid
   // The name in parentheses, which may contain spaces, is followed by the state and the parent's ID.
@@ -48,7 +47,7 @@ function readProc(path) {
   try {
     return readFileSync(`/proc/${path}`, 'utf8')
   } catch {
-    // The process has ended or belongs to somebody else, or this system has no /proc.
+    // The process has ended or belongs to another user, or this system has no /proc.
     return undefined
   }
 }

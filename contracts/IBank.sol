@@ -13,7 +13,7 @@ interface IBank {
 
     function totalSupply() external view returns (Balance[] memory totalSupply);
 
-    /// 0 for a contract that is no coin's.
+    /// 0 for a contract that is not a coin's.
     function supplyOf(address erc20Address) external view returns (uint256 totalSupply);
 }
 

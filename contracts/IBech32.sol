@@ -9,7 +9,8 @@ interface IBech32 {
     /// Reverts for an empty prefix, and for one that has other characters than printable ASCII or more than 51 of them.
     function hexToBech32(address addr, string memory prefix) external returns (string memory bech32Address);
 
-    /// Reverts with `invalid bech32 address: …` when the text is none (checksum included) or does not hold 20 bytes.
+    /// Reverts with `invalid bech32 address: …` when the text is not bech32 (checksum included) or
+    /// does not hold 20 bytes.
     function bech32ToHex(string memory bech32Address) external returns (address addr);
 }
 

@@ -26,7 +26,7 @@ interface ICoinToken {
     function approve(address spender, uint256 value) external returns (bool);
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 
-    /// Gives the value straight back and emits Deposit: there is nothing to wrap.
+    /// Returns the value at once and emits Deposit: there is nothing to wrap.
     function deposit() external payable;
     /// Needs a balance of `wad`, moves nothing and emits Withdrawal.
     function withdraw(uint256 wad) external;

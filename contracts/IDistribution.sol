@@ -50,12 +50,12 @@ interface IDistribution {
         external
         returns (Coin[] memory amount);
 
-    /// Reverts with `no validator commission to withdraw` when there is none.
+    /// Reverts with `no validator commission to withdraw` when the commission is empty.
     function withdrawValidatorCommission(string memory validatorAddress) external returns (Coin[] memory amount);
 
     function fundCommunityPool(address depositor, Coin[] memory amount) external returns (bool success);
 
-    /// Gives coins to a validator as if they were fees: its commission and its delegators' rewards.
+    /// Pays coins to a validator as if they were fees: its commission and its delegators' rewards.
     function depositValidatorRewardsPool(address depositor, string memory validatorAddress, Coin[] memory amount)
         external
         returns (bool success);

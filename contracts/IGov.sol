@@ -110,7 +110,7 @@ interface IGov {
         string memory metadata
     ) external returns (bool success);
 
-    /// Reverts when there is none. Votes are kept until they are counted.
+    /// Reverts when the voter has not voted. Votes are retained until they are counted.
     function getVote(uint64 proposalId, address voter) external view returns (WeightedVote memory vote);
 
     function getVotes(uint64 proposalId, PageRequest calldata pagination)
@@ -118,7 +118,7 @@ interface IGov {
         view
         returns (WeightedVote[] memory votes, PageResponse memory pageResponse);
 
-    /// Reverts when there is none.
+    /// Reverts when the depositor has no deposit.
     function getDeposit(uint64 proposalId, address depositor) external view returns (DepositData memory deposit);
 
     function getDeposits(uint64 proposalId, PageRequest calldata pagination)
@@ -126,7 +126,8 @@ interface IGov {
         view
         returns (DepositData[] memory deposits, PageResponse memory pageResponse);
 
-    /// While voting goes on: what it would come to now, for gas of every vote and every delegation of a voter.
+    /// During the voting period: returns the current tally, for gas of every vote and every
+    /// delegation of a voter.
     function getTallyResult(uint64 proposalId) external view returns (TallyResultData memory tallyResult);
 
     function getProposal(uint64 proposalId) external view returns (ProposalData memory proposal);

@@ -12,7 +12,7 @@ interface ISlashing {
         int64 startHeight;
         int64 indexOffset;
         int64 jailedUntil;
-        /// jailed for ever, for signing twice
+        /// jailed permanently, for signing twice
         bool tombstoned;
         int64 missedBlocksCounter;
     }

@@ -54,7 +54,7 @@ interface IStaking {
         int64 creationHeight;
         int64 completionTime;
         uint256 initialBalance;
-        /// what slashing left of it
+        /// the balance that slashing left
         uint256 balance;
         uint64 unbondingId;
         int64 unbondingOnHoldRefCount;
@@ -87,7 +87,7 @@ interface IStaking {
     }
 
     struct RedelegationResponse {
-        /// without entries: they are beside it
+        /// without entries: these are in `entries`
         RedelegationOutput redelegation;
         RedelegationEntryResponse[] entries;
     }
@@ -123,8 +123,9 @@ interface IStaking {
         uint256 value
     ) external returns (bool success);
 
-    /// Changes what the caller's validator says of itself. A text `[do-not-modify]` and a number -1 stay as they are. The rate
-    /// can change once a day. Not for contracts, as `createValidator`.
+    /// Changes the description and settings of the caller's validator. A text `[do-not-modify]` and
+    /// a number -1 stay as they are. The rate can change once per day. Not for contracts, as
+    /// `createValidator`.
     function editValidator(
         Description calldata description,
         address validatorAddress,
@@ -142,7 +143,8 @@ interface IStaking {
         external
         returns (int64 completionTime);
 
-    /// Moves stake to another validator at once. What came by a redelegation cannot go on by one until `completionTime`.
+    /// Moves stake to another validator at once. Stake that came by a redelegation cannot be
+    /// redelegated until `completionTime`.
     function redelegate(
         address delegatorAddress,
         string memory validatorSrcAddress,
@@ -173,7 +175,7 @@ interface IStaking {
         view
         returns (UnbondingDelegationOutput memory unbondingDelegation);
 
-    /// Empty when nobody is a validator by this address.
+    /// Empty when there is no validator with this address.
     function validator(address validatorAddress) external view returns (Validator memory validator);
 
     /// @param status `BOND_STATUS_BONDED`, `BOND_STATUS_UNBONDING`, `BOND_STATUS_UNBONDED`, or empty for all
@@ -182,7 +184,7 @@ interface IStaking {
         view
         returns (Validator[] memory validators, PageResponse memory pageResponse);
 
-    /// Empty when there is none.
+    /// Empty when there is no such redelegation.
     function redelegation(
         address delegatorAddress,
         string memory srcValidatorAddress,

@@ -3,15 +3,15 @@ pragma solidity ^0.8.18;
 
 /// Structs that the interfaces of the native layer share.
 
-/// An amount of a denomination. There is one: `acoin`, of which 10^18 are 1 COIN, so an amount is what `msg.value` and
-/// `address.balance` count.
+/// An amount of a denomination. The only one is `acoin`: 10^18 acoin are 1 COIN, so an amount is in
+/// the unit of `msg.value` and `address.balance`.
 struct Coin {
     string denom;
     uint256 amount;
 }
 
-/// An amount with decimals of which the places after the point are cut off: `amount` is whole acoin. `precision` says how many
-/// places there were (18).
+/// An amount with decimals, cut off after the point: `amount` is whole acoin. `precision` is the
+/// number of decimals that were there (18).
 struct DecCoin {
     string denom;
     uint256 amount;

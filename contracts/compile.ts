@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** A compiled contract; byte codes are 0x-prefixed hex. */
+/** A compiled contract; bytecode is 0x-prefixed hex. */
 interface CompiledContract {
   readonly abi: readonly Record<string, unknown>[]
   /** runs the constructor and returns the deployed code */
@@ -67,7 +67,7 @@ export function compileContract(file: string, name: string): CompiledContract {
   return contract
 }
 
-/** Paths and texts of the Solidity files below `contracts/`, any of which a file may import. */
+/** Returns paths and texts of the Solidity files below `contracts/`, since a file may import any of them. */
 function ownSources(): readonly string[] {
   const names = readdirSync(CONTRACTS_DIR, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.sol'),
@@ -76,7 +76,7 @@ function ownSources(): readonly string[] {
 }
 
 function runCompiler(file: string, content: string): Record<string, CompiledContract> {
-  // Loaded on demand: it takes a second and 100 MB, and a cached result needs none of it.
+  // Loaded on demand: it takes a second and 100 MB, and a cached result does without it.
   const solc = createRequire(import.meta.url)('solc') as {
     compile(input: string, callbacks: { import(path: string): { contents: string } | { error: string } }): string
   }

@@ -1,5 +1,5 @@
-// Health check of the container: the node or the explorer answers. A node's chain goes on, or it is catching up with its peers or still
-// starting; an explorer's index is there, whether or not its node is.
+// Health check of the container: succeeds when the node or the explorer answers. A node must decide blocks, catch up with its
+// peers, or still be starting. An explorer needs its index, whether or not its node answers.
 const port = process.argv[2] ?? (process.env.RPC_PORT || '8080')
 try {
   const response = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(4_000) })

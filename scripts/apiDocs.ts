@@ -11,7 +11,10 @@ import { createSocketMethods } from '../src/rpc/jsonrpc/methods.ts'
 import { methodsOf } from '../src/rpc/jsonrpc/namespaces.ts'
 import { textOf } from '../src/rpc/jsonrpc/resultText.ts'
 
-/** The text of docs/openrpc.json: what `rpc_discover` answers where all namespaces are served, with the version alone. */
+/**
+ * Returns the text of docs/openrpc.json: the answer of `rpc_discover` where all namespaces are
+ * served, with only the version.
+ */
 export async function openRpcText(): Promise<string> {
   // Only calls of these methods use the parts of a node, and only rpc_discover is called.
   const methods = methodsOf(createSocketMethods({} as never), new Set(NAMESPACES))
@@ -19,7 +22,7 @@ export async function openRpcText(): Promise<string> {
   return indented(textOf(resultText(await methods.get('rpc_discover')!.run(context, []))))
 }
 
-/** The text of docs/openapi.json: the explorer's OpenAPI document, from a server over an empty index. */
+/** Returns the text of docs/openapi.json: the explorer's OpenAPI document, from a server over an empty index. */
 export async function openApiText(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'coind-openapi-'))
   const place = join(directory, 'index.sqlite')

@@ -117,7 +117,7 @@ function compilerVersion() {
   }
 }
 
-/** Hash of everything that the binary depends on. */
+/** Returns a hash of everything that the binary depends on. */
 function stampOf(target, version) {
   const hash = createHash('sha256')
   hash.update(version)

@@ -28,12 +28,12 @@ const ENTRIES = [
   { name: 'explorerIndex', source: 'explorer/ingest/worker.ts' },
   { name: 'compilerProcess', source: 'explorer/verify/compilerProcess.ts' },
 ]
-/** They have native parts beside their sources, or are loaded by a path while the node runs. */
+/** Packages with native parts next to their sources, or that are loaded by a path while the node runs. */
 export const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
 /** The directory of the bundle's parts that are packages: src/primitives/location.ts tells them from our own code. */
 const PACKAGES = 'packages'
 const IN_PACKAGE = /[\\/]node_modules[\\/]/
-/** What decides which packages are bundled, beside the sources. */
+/** Decides, together with the sources, which packages are bundled. */
 const LOCK = 'package-lock.json'
 
 /**
@@ -76,8 +76,8 @@ async function bundle(rolldown) {
 }
 
 /**
- * Bundles an entry alone: a thread shares no code with others anyway, and one file of what it always loads takes it a third of the
- * time of the hundred pieces that several threads could share.
+ * Bundles an entry alone: a thread shares no code with others anyway. One file with everything that it always loads takes a third
+ * of the time of the hundred pieces that several threads could share.
  * @returns our own sources in it
  */
 async function bundleEntry(rolldown, directory, { name, source }, plugins = []) {
@@ -113,14 +113,14 @@ async function bundleEntry(rolldown, directory, { name, source }, plugins = []) 
 }
 
 /**
- * The same code without characters beyond Latin-1: V8 keeps the text of all code, each thread its own, and one such character makes it take
- * twice the memory. They are in literals only, where the escape means the same.
+ * Returns the same code without characters beyond Latin-1. Each thread's V8 holds the text of all code, and one such character
+ * doubles its memory. They occur only in literals, where the escape means the same.
  */
 function toLatin1(code) {
   return code.replace(/[^\0-\xff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A file for each package that is loaded when it is needed. */
+/** Returns the name of the file for a package that is loaded when it is needed. */
 function packageChunk(id) {
   const [scope, name] = id.replaceAll('\\', '/').split('/node_modules/').at(-1).split('/')
   return `${PACKAGES}/${scope.startsWith('@') ? `${scope}-${name}` : scope}`

@@ -35,7 +35,7 @@ export async function buildWeb() {
   writeFileSync(MARK, sha256)
 }
 
-/** Writes the compressed forms beside a file, once here and not for each browser. */
+/** Writes the compressed forms next to a file, once here and not for each browser. */
 function compress(path) {
   if (statSync(path).size < MIN_COMPRESSED) return
   const content = readFileSync(path)

@@ -21,7 +21,7 @@ export interface Fragment {
   readonly text: string
 }
 
-/** What is wrong with fragments, one line each; empty if nothing is. */
+/** Returns the problems of fragments, one line each; empty if there are no problems. */
 export function fragmentProblems(fragments: readonly Fragment[]): readonly string[] {
   return fragments.flatMap(({ file, text }) => {
     const kind = NAME.exec(file)?.[2]
@@ -36,10 +36,10 @@ export function fragmentProblems(fragments: readonly Fragment[]): readonly strin
 }
 
 /**
- * `changelog` with a section for `version` above those of older versions. `date` is YYYY-MM-DD. Fragments are sorted by
+ * Adds a section for `version` to `changelog`, above those of older versions. `date` is YYYY-MM-DD. Fragments are sorted by
  * name in each kind.
  *
- * @throws Error if a fragment is wrong, if there are none, or if the version is malformed or already there
+ * @throws Error if a fragment is wrong, if there are no fragments, or if the version is malformed or already there
  */
 export function releaseChangelog(
   changelog: string,
@@ -74,7 +74,7 @@ function listItem(text: string): string {
   return `- ${lines.filter((line) => line !== '').join('\n  ')}`
 }
 
-/** The fragments of a folder: all its files except README.md. */
+/** Reads the fragments of a folder: all its files except README.md. */
 export function readFragments(folder: string): readonly Fragment[] {
   return readdirSync(folder)
     .filter((file) => file !== 'README.md')
@@ -90,7 +90,7 @@ function main(): void {
   if (values.version === undefined) {
     const problems = fragmentProblems(fragments)
     for (const problem of problems) console.error(problem)
-    if (values.check !== true) console.error('give --version X to release, or --check')
+    if (values.check !== true) console.error('pass --version X to release, or --check')
     process.exitCode = problems.length > 0 || values.check !== true ? 1 : 0
     return
   }

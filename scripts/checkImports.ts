@@ -49,10 +49,10 @@ const EXPLORER_ORDER: readonly string[] = [
   'database',
 ]
 
-/** What the explorer uses of the node's sources: codecs, and how settings are read and logs written. It knows the node by its RPC. */
+/** Parts of the node's sources that the explorer uses: codecs, and the readers and writers of settings and logs. Otherwise it uses the RPC. */
 const FOR_EXPLORER: readonly string[] = ['primitives', 'config', 'telemetry', 'cli/configFlags.ts']
 
-/** What modules import from outside of src/. */
+/** Files outside of src/ that modules may import. */
 const OUTSIDE: readonly string[] = ['../package.json', '../assembly/evm/constants.ts', '../assembly/trie/trieLayout.ts']
 
 export interface Import {
@@ -65,7 +65,7 @@ export interface Import {
 const STATEMENT =
   /^[ \t]*(?:import|export)\s+(type\s+)?(?:[\w*$\s{},]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
 
-/** The relative imports in the text of a module. Paths are relative to the folder that is checked. */
+/** Finds the relative imports in the text of a module. Paths are relative to the folder that is checked. */
 export function importsOf(file: string, text: string): readonly Import[] {
   const found: Import[] = []
   for (const match of text.matchAll(STATEMENT)) {
@@ -81,9 +81,10 @@ function partOf(file: string): string {
   return file.split('/')[0]!
 }
 
-/** Why the import is against the rules, or undefined. */
+/** Says why the import is against the rules; undefined when it is not. */
 export function violation(edge: Import): string | undefined {
-  if (edge.to.startsWith('../')) return OUTSIDE.includes(edge.to) ? undefined : 'src/ imports nothing outside of it'
+  if (edge.to.startsWith('../'))
+    return OUTSIDE.includes(edge.to) ? undefined : 'src/ imports nothing from outside of src/'
   const from = partOf(edge.from)
   const to = partOf(edge.to)
   if (from === to || COMPOSITION.includes(from)) return undefined
@@ -98,7 +99,7 @@ export function violation(edge: Import): string | undefined {
   return fromLevel > toLevel ? `${to} is above ${from}` : undefined
 }
 
-/** One cycle of imports, of types too, as the list of its files; undefined when there is none. */
+/** Finds a cycle of imports, of types too, as the list of its files; undefined when there is no cycle. */
 export function findCycle(edges: readonly Import[]): readonly string[] | undefined {
   const targets = Map.groupBy(edges, (edge) => edge.from)
   const finished = new Set<string>()
@@ -119,13 +120,13 @@ export function findCycle(edges: readonly Import[]): readonly string[] | undefin
   return undefined
 }
 
-/** Why the import is against the rules of explorer/, or undefined. */
+/** Says why the import is against the rules of explorer/; undefined when it is not. */
 export function explorerViolation({ from, to, isTypeOnly }: Import): string | undefined {
   if (from.startsWith('web/')) {
     const isOfAnswers = isTypeOnly && /^api\/(shapes|\w+Shapes)\.ts$/.test(to)
     return to.startsWith('web/') || isOfAnswers
       ? undefined
-      : 'explorer/web/ imports only types of explorer/api/shapes.ts and …Shapes.ts beside it'
+      : 'explorer/web/ imports only types of explorer/api/shapes.ts and …Shapes.ts in the same folder'
   }
   if (to.startsWith('../')) {
     const isShared = FOR_EXPLORER.some((part) => to === `../src/${part}` || to.startsWith(`../src/${part}/`))
@@ -138,8 +139,8 @@ export function explorerViolation({ from, to, isTypeOnly }: Import): string | un
 }
 
 /**
- * Every broken rule below `source`, one line each; by default those of src/.
- * @param ending what imports leave out of the names of files
+ * Returns every broken rule below `source`, one line each; by default those of src/.
+ * @param ending the part of file names that imports leave out
  */
 export function checkImports(
   source: string,

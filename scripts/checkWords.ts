@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
 const MAX_SENTENCE_WORDS = 35
 const MAX_PARAGRAPH_WORDS = 120
@@ -30,6 +30,19 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\bin the place of\b/gi, 'instead of'],
 ]
 
+/** Of these, sources have none in their comments: named by what to write instead. */
+const COMMENT_RULES: ReadonlySet<string> = new Set([
+  'the start',
+  'forever, permanently',
+  'encounters, hits',
+  'missed, wasted',
+  'check whether',
+  'because it lacked',
+  'except',
+  '“per second”, “per block”, “per gas”',
+  'instead of',
+])
+
 export interface Finding {
   readonly line: number
   readonly message: string
@@ -43,7 +56,10 @@ interface Passage {
   readonly isParagraph: boolean
 }
 
-/** The passages of a Markdown page: paragraphs, items of lists, headings and cells of tables, without blocks of code. */
+/**
+ * Splits a Markdown page into passages: paragraphs, items of lists, headings and cells of tables,
+ * without blocks of code.
+ */
 export function splitPassages(page: string): Passage[] {
   const passages: Passage[] = []
   let open: { line: number; lines: string[] } | undefined
@@ -79,7 +95,7 @@ export function splitPassages(page: string): Passage[] {
   return passages
 }
 
-/** A passage as it is read: code is one word, a link is its text. */
+/** Returns a passage as it is read: code is one word, a link is its text. */
 function readable(text: string): string {
   return text
     .replace(/`[^`]*`/g, 'code')
@@ -87,7 +103,10 @@ function readable(text: string): string {
     .replace(/\bhttps?:\/\/\S+/g, 'link')
 }
 
-/** The sentences of a passage. A semicolon ends none; a full stop ends one before a capital, a digit, a quote or code. */
+/**
+ * Splits a passage into sentences. A semicolon ends none; a full stop ends one before a capital, a
+ * digit, a quote or code.
+ */
 export function splitSentences(text: string): string[] {
   return text
     .replace(/\b(e\.g|i\.e|vs|etc|No)\. /g, '$1.\u00a0')
@@ -96,7 +115,7 @@ export function splitSentences(text: string): string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** Words have a letter or a digit, so that dashes and arrows count for none. */
+/** Counts words that have a letter or a digit, so without dashes and arrows. */
 export function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 }
@@ -123,23 +142,33 @@ export function checkPage(page: string): Finding[] {
   })
 }
 
+/** Constructions that comments of sources do not have either; of the others a few are right there. */
+const COMMENT_PATTERNS = PATTERNS.filter(([, instead]) => COMMENT_RULES.has(instead))
+
+/** The findings in the comments of a source file. */
+export function checkSource(source: string): Finding[] {
+  return source.split('\n').flatMap((text, index) => {
+    if (!/^\s*(?:\/\*\*?|\*|\/\/)/.test(text)) return []
+    return COMMENT_PATTERNS.flatMap(([pattern, instead]) =>
+      [...text.matchAll(pattern)].map((match) => ({
+        line: index + 1,
+        message: `“${match[0]}” (write ${instead}): ${text.trim().slice(0, 100)}`,
+      })),
+    )
+  })
+}
+
+const DOCUMENTS = ['README.md', 'docs/**/*.md']
+const SOURCES = ['src/**/*.ts', 'explorer/**/*.{ts,tsx}', 'assembly/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.{ts,js}']
+
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..')
-  const exempt = new Set(
-    readFileSync(join(import.meta.dirname, 'wordsExempt.txt'), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('#')),
-  )
   const named = process.argv.slice(2)
-  const files =
-    named.length > 0
-      ? named
-      : ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
-          .map((file) => file.replaceAll('\\', '/'))
-          .filter((file) => !exempt.has(file))
+  const files = named.length > 0 ? named : globSync([...DOCUMENTS, ...SOURCES], { cwd: root })
   let count = 0
-  for (const file of files.toSorted()) {
-    for (const { line, message } of checkPage(readFileSync(resolve(root, file), 'utf8'))) {
+  for (const file of files.map((name) => name.replaceAll('\\', '/')).toSorted()) {
+    const text = readFileSync(resolve(root, file), 'utf8')
+    for (const { line, message } of file.endsWith('.md') ? checkPage(text) : checkSource(text)) {
       console.log(`${file}:${line}: ${message}`)
       count += 1
     }

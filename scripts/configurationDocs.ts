@@ -12,14 +12,14 @@ function entriesOf(group: VariableGroup): readonly Variable[] {
   return ENTRIES.filter((entry) => entry.group === group)
 }
 
-/** The text of docs/configuration.md. */
+/** Returns the text of docs/configuration.md. */
 export function configurationPage(): string {
   const tables = GROUPS.map((group) => {
     const rows = entriesOf(group).map(
       (entry) =>
         `| \`${entry.name}\` | ${entry.fallback ? `\`${entry.fallback}\`` : '–'} | ${escapeCell(entry.kind.expects)} | ${escapeCell(entry.about)} |`,
     )
-    return `## ${group}\n\n| Variable | Default | May hold | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`
+    return `## ${group}\n\n| Variable | Default | Value | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`
   })
   return `# Configuration
 
@@ -31,17 +31,17 @@ Each variable can be given in three ways. The first that has a value wins:
 2. an environment variable;
 3. a line of the file \`.env\` in the working directory (\`.env.example\` lists them all).
 
-An empty value counts as not set. A wrong value stops the start with one line that names the variable, what it held and what
-it may hold. The ports must differ from one another.
+An empty value counts as not set. A wrong value stops the start with one line that names the variable, its value and
+what it must be. The ports must differ from one another.
 
 ${tables.join('\n')}`
 }
 
-/** The text of .env.example: every variable, as a comment with its default. */
+/** Returns the text of .env.example: every variable, as a comment with its default. */
 export function dotenvExample(): string {
   const sections = GROUPS.map((group) => {
     const lines = entriesOf(group).map((entry) => {
-      const about = wrap(`${entry.about} May hold: ${entry.kind.expects}.`.replaceAll('`', ''), 118)
+      const about = wrap(`${entry.about} Value: ${entry.kind.expects}.`.replaceAll('`', ''), 118)
       return `${about.map((line) => `# ${line}`).join('\n')}\n#${entry.name}=${entry.fallback ?? ''}\n`
     })
     return `### ${group} ###\n\n${lines.join('\n')}`

@@ -8,8 +8,8 @@ import { compileContract } from '../contracts/compile.ts'
  *
  *     RPC_URL=http://127.0.0.1:8080 PRIVATE_KEY=0x… node scripts/deployWrappedCoin.ts
  *
- * @returns the contract's address, once a block has it
- * @throws Error when the transaction fails, or whatever the RPC reports
+ * @returns the contract's address, when it is in a block
+ * @throws Error when the transaction fails, or the error that the RPC reports
  */
 export async function deployWrappedCoin(rpcUrl: string, privateKey: Hex): Promise<Hex> {
   const transport = http(rpcUrl)

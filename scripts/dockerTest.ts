@@ -39,7 +39,7 @@ function check(holds: boolean, problem: string): void {
   if (!holds) throw new Error(problem)
 }
 
-/** JSON of a request to a container's own RPC port, or another one. */
+/** Sends a request to a container's own RPC port, or another one, and returns the JSON. */
 async function ask<T>(container: string, path: string, body?: object, port = 8080): Promise<T> {
   const options =
     body === undefined
@@ -88,7 +88,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
     }
     await sleep(500)
   }
-  throw new Error(`waited in vain until ${what}`, { cause: problem })
+  throw new Error(`it did not come true in time: ${what}`, { cause: problem })
 }
 
 async function stop(container: string): Promise<void> {
@@ -99,7 +99,7 @@ async function stop(container: string): Promise<void> {
   console.log(`  ${container} stopped in ${((Date.now() - startMs) / 1000).toFixed(1)} s with the code 0`)
 }
 
-/** A validator of a chain of its own, as the README says. */
+/** Tests a validator of a new chain, as the README describes it. */
 async function testValidator(): Promise<void> {
   const name = `${PROJECT}-single`
   const volume = `${name}-data`
@@ -126,15 +126,18 @@ async function testValidator(): Promise<void> {
     const [height, hash] = [await heightOf(name), await hashOf(name, 1)]
     await stop(name)
     await docker('start', name)
-    await until('it goes on after its restart', async () => (await heightOf(name)) > height)
+    await until('it continues after its restart', async () => (await heightOf(name)) > height)
     check((await hashOf(name, 1)) === hash, 'the restart began another chain')
     await stop(name)
     // The keys and the chain are in the volume, not in the container.
     await docker('rm', name)
     await docker('run', '-d', '--name', name, '-v', `${volume}:${HOME}`, ...variables, IMAGE)
-    await until('a new container goes on with its volume', async () => (await heightOf(name)) > height)
+    await until('a new container continues with its volume', async () => (await heightOf(name)) > height)
     check((await hashOf(name, 1)) === hash, 'the new container began another chain')
-    check((await docker('exec', name, 'coind', 'keys', 'show', 'holder')).includes(WALLET), 'the account key has gone')
+    check(
+      (await docker('exec', name, 'coind', 'keys', 'show', 'holder')).includes(WALLET),
+      'the account key is missing',
+    )
     await stop(name)
   } catch (error) {
     console.log(await lastLines(name))
@@ -144,7 +147,7 @@ async function testValidator(): Promise<void> {
   }
 }
 
-/** What the image has of packages beside the bundle. */
+/** Tests the packages that the image has next to the bundle. */
 async function testPackages(name: string): Promise<void> {
   const tracer = '{ fault: () => 0, step: () => 0, result: () => bigInt(2).pow(80).toString() }'
   const traced = await rpc<string>(name, 'debug_traceCall', [{ from: WALLET, to: WALLET }, 'latest', { tracer }])
@@ -156,7 +159,7 @@ async function testPackages(name: string): Promise<void> {
   check(Number(size) > 1_000_000, `solc has ${size} bytes`)
 }
 
-/** An explorer of this node's chain, in its network. */
+/** Tests an explorer of this node's chain, in its network. */
 async function testExplorer(node: string): Promise<void> {
   const name = `${node}-explorer`
   const volume = `${name}-data`
@@ -180,7 +183,7 @@ async function testExplorer(node: string): Promise<void> {
   }
 }
 
-/** Commands beside the node: they find its port and keep their keys in the volume. */
+/** Tests commands in the node's container: they find its port and store their keys in the volume. */
 async function testAccountCommands(name: string): Promise<void> {
   const secrets = ['-e', 'COIND_KEY_PASSWORD=correct horse', '-e', `COIND_PRIVATE_KEY=${HOLDER.privateKey}`]
   await docker('exec', ...secrets, name, 'coind', 'keys', 'import', 'holder')
@@ -197,7 +200,7 @@ async function testAccountCommands(name: string): Promise<void> {
   console.log(`  ${await docker('exec', name, 'coind', 'debug', 'invariants')}`)
 }
 
-/** What makes and removes the network of docker/compose.yaml. */
+/** Makes and removes the network of docker/compose.yaml. */
 interface Network {
   up(): Promise<void>
   down(): Promise<void>
@@ -215,7 +218,7 @@ function composeNetwork(): Network {
   }
 }
 
-/** The same without Docker Compose. */
+/** Makes the same network without Docker Compose. */
 function plainNetwork(): Network {
   const containerOf = (service: string): string => `${PROJECT}-${service}`
   const [volume, joinedVolume] = [`${PROJECT}-network`, `${PROJECT}-joined`]
@@ -271,7 +274,7 @@ async function testNetwork(network: Network): Promise<void> {
     await stop(last)
     await stop(fullNode)
     const height = await heightOf(seed)
-    await until('three validators go on', async () => (await heightOf(seed)) >= height + 5)
+    await until('three validators continue', async () => (await heightOf(seed)) >= height + 5)
     await docker('start', last)
     await docker('start', fullNode)
     await until('both have caught up', async () => {

@@ -6,8 +6,8 @@ import { parseAddress } from '../src/primitives/address.ts'
 import { sha256 } from '../src/primitives/hash.ts'
 
 /**
- * The text of genesis.example.json: a testnet genesis as `coind init` writes it. Its consensus key is 32 bytes that have no
- * known private key, so nobody can run a chain from this file by accident.
+ * Returns the text of genesis.example.json: a testnet genesis as `coind init` writes it. Its consensus key is 32 bytes
+ * without a known private key, so that no one runs a chain from this file by accident.
  */
 export function exampleGenesis(): string {
   return formatGenesis(

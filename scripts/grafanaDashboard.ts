@@ -48,21 +48,25 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     },
     { title: 'Own power', unit: 'none', queries: value('coind_validator_power') },
     {
-      title: 'Missed blocks of the window',
+      title: 'Missed share of the window',
       unit: 'percentunit',
       queries: {
         '{{instance}}':
           'coind_validator_missed_blocks{instance=~"$instance"} / coind_validator_window_blocks{instance=~"$instance"}',
       },
     },
-    { title: 'Missed blocks a second', unit: 'ops', queries: { '{{instance}}': rate('coind_validator_missed_total') } },
-    { title: 'Clock beside the proposers', unit: 's', queries: value('coind_clock_offset_seconds') },
-    { title: 'Time for a proposal', unit: 's', queries: value('coind_build_budget_seconds') },
-    { title: 'Execution of a block', unit: 's', queries: percentiles('coind_block_execution_seconds') },
-    { title: 'Synced write of the log', unit: 's', queries: percentiles('coind_wal_fsync_seconds') },
-    { title: 'Batch of the database', unit: 's', queries: percentiles('coind_db_batch_seconds') },
     {
-      title: 'Answers of the remote signer',
+      title: 'Missed blocks per second',
+      unit: 'ops',
+      queries: { '{{instance}}': rate('coind_validator_missed_total') },
+    },
+    { title: 'Clock offset from the proposers', unit: 's', queries: value('coind_clock_offset_seconds') },
+    { title: 'Time for a proposal', unit: 's', queries: value('coind_build_budget_seconds') },
+    { title: 'Block execution', unit: 's', queries: percentiles('coind_block_execution_seconds') },
+    { title: 'Synced write of the write-ahead log', unit: 's', queries: percentiles('coind_wal_fsync_seconds') },
+    { title: 'Database batch', unit: 's', queries: percentiles('coind_db_batch_seconds') },
+    {
+      title: 'Remote signer latency',
       unit: 's',
       queries: percentiles('coind_signer_seconds'),
     },
@@ -110,7 +114,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       queries: { '{{method}}': `topk(10, ${rate('coind_rpc_requests_total', 'method')})` },
     },
     {
-      title: 'Time of a request, p99',
+      title: 'Request time, p99',
       unit: 's',
       queries: { '{{method}}': `topk(10, ${quantile(0.99, 'coind_rpc_request_seconds', 'method')})` },
     },
@@ -120,7 +124,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       queries: { '{{instance}} {{reason}}': rate('coind_rpc_refused_total', 'instance, reason') },
     },
     {
-      title: 'Work that waits for view threads',
+      title: 'Tasks waiting for view threads',
       unit: 'none',
       queries: value('coind_view_waiting_tasks', '{{instance}} {{queue}}'),
     },
@@ -134,12 +138,12 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     },
     { title: 'Memory', unit: 'bytes', queries: value('process_resident_memory_bytes') },
     {
-      title: 'Memory of V8 by thread',
+      title: 'V8 memory by thread',
       unit: 'bytes',
       queries: { '{{thread}}': 'sum by (thread) (coind_thread_memory_bytes{instance=~"$instance", kind!="used"})' },
     },
     {
-      title: 'Delay of timers, p99',
+      title: 'Timer delay, p99',
       unit: 's',
       queries: { '{{instance}} {{thread}}': 'coind_event_loop_delay_seconds{instance=~"$instance", quantile="0.99"}' },
     },
@@ -190,7 +194,7 @@ function panels(): readonly object[] {
 
 export const GRAFANA_DASHBOARD = join(import.meta.dirname, '../deploy/grafana/coind.json')
 
-/** The text of {@link GRAFANA_DASHBOARD}. */
+/** Returns the text of {@link GRAFANA_DASHBOARD}. */
 export function grafanaDashboard(): string {
   const dashboard = {
     uid: 'coind',
@@ -222,7 +226,7 @@ export function grafanaDashboard(): string {
   return `${JSON.stringify(dashboard, undefined, 2)}\n`
 }
 
-/** Each query of {@link grafanaDashboard} as Prometheus takes it, for all nodes and rates over a minute. */
+/** Returns each query of {@link grafanaDashboard} as Prometheus takes it, for all nodes and rates over a minute. */
 export function dashboardQueries(): readonly string[] {
   const queries = Object.values(ROWS).flatMap((row) => row.flatMap((panel) => Object.values(panel.queries)))
   return queries.map((query) => query.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'))

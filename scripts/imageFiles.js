@@ -16,14 +16,14 @@ keep(
 )
 writeFileSync(new URL(MANIFEST, BUILT), SEALED_MANIFEST)
 
-/** Leaves these files of a directory. */
+/** Removes all other files of a directory. */
 function keep(directory, files) {
   const from = join(ROOT, directory)
-  const kept = `${from}-kept`
+  const copy = `${from}-copy`
   for (const file of files) {
-    mkdirSync(dirname(join(kept, file)), { recursive: true })
-    cpSync(join(from, file), join(kept, file))
+    mkdirSync(dirname(join(copy, file)), { recursive: true })
+    cpSync(join(from, file), join(copy, file))
   }
   rmSync(from, { recursive: true })
-  renameSync(kept, from)
+  renameSync(copy, from)
 }

@@ -19,7 +19,7 @@ const INTERFACES = {
 
 export const PRECOMPILE_ABIS = join(import.meta.dirname, '../explorer/web/src/abi/precompiles.json')
 
-/** The text of {@link PRECOMPILE_ABIS}. */
+/** Returns the text of {@link PRECOMPILE_ABIS}. */
 export function precompileAbis(): string {
   const abis = Object.entries(INTERFACES).map(([address, name]) => {
     const { abi } = compileContract(`${name}.sol`, name)

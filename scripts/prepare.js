@@ -36,7 +36,7 @@ try {
 try {
   await buildNode()
 } catch (error) {
-  // Whoever may not write dist/ can start the node all the same.
+  // A user who may not write dist/ can still start the node.
   console.error(`coind: runs its sources, which start more slowly than a bundle: ${error.message}`)
 }
 
@@ -46,7 +46,7 @@ try {
   console.error(`coind: the explorer will have no pages: ${error.message}`)
 }
 
-/** Whether the package loads. In a process of its own, since a failed load stays in the cache of modules. */
+/** Whether the package loads. It is loaded in its own process, since a failed load stays in the cache of modules. */
 function loads(name) {
   return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(require.resolve(name))})`]).status === 0
 }

@@ -10,7 +10,7 @@ import { NODE_PACKAGE, releaseArchive } from './releaseArchive.ts'
 import { isBundled } from './runtimeFiles.js'
 
 /**
- * Makes the archive of this version for machines like this one, and prints its checksum and what a plan's info says of it.
+ * Makes the archive of this version for machines like this one, and prints its checksum and its entry in a plan's info.
  *
  *   npm run release                                          in release/
  *   npm run release -- --url https://example.org/coind/      where the archive will be: a directory, or the archive itself
@@ -27,7 +27,7 @@ if (!existsSync(join(ROOT, 'node_modules', NODE_PACKAGE))) {
   fail(`the package ${NODE_PACKAGE}, which has the pinned Node.js, is not installed: npm ci without --omit=optional`)
 }
 if (values.url !== undefined && !URL.canParse(values.url))
-  fail(`--url is ${JSON.stringify(values.url)}, which is no URL`)
+  fail(`--url is ${JSON.stringify(values.url)}: it must be a URL, https://…`)
 
 const name = `coind-${manifest.version}-${process.platform}-${process.arch}.tar.gz`
 const archive = releaseArchive({ timeSeconds: timeSeconds() })

@@ -21,9 +21,9 @@ interface ReleaseOptions {
 export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`
 
 /**
- * A version of the software as one gzipped tar archive, for machines without Node.js: the pinned Node.js, the bundle, what that loads of
- * packages, WebAssembly, the explorer's pages, `bin/coind`, where cosmovisor looks for it, and what an operator reads and copies. The same
- * sources, packages and time give the same bytes.
+ * Packs a version of the software into one gzipped tar archive, for machines without Node.js. It has the pinned Node.js, the
+ * bundle, the packages that the bundle loads, WebAssembly, and the explorer's pages. It also has `bin/coind`, where cosmovisor looks
+ * for it, and the files that an operator reads and copies. The same sources, packages and time yield the same bytes.
  */
 export function releaseArchive({ bundle = join(ROOT, 'dist/node'), timeSeconds, level = 9 }: ReleaseOptions): Buffer {
   const entries: readonly ArchiveEntry[] = [

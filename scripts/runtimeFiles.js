@@ -7,11 +7,11 @@ import { EXTERNAL } from './buildNode.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PACKAGES = join(ROOT, 'node_modules')
-/** Beside those that no bundle can have: what src/primitives/secp256k1.ts loads by a name when it needs it. */
+/** Packages that are needed besides those that no bundle can have: src/primitives/secp256k1.ts loads this one by name when needed. */
 const LOADED = ['@noble/curves']
-/** Files that the bundle reads by their names: the compiler of the explorer, what runs tracers in JavaScript, and a library of theirs. */
+/** Files that the bundle reads by their names: the compiler of the explorer, the sandbox of tracers in JavaScript, and a library for them. */
 const READ = ['@jitl/quickjs-wasmfile-release-sync', 'big-integer', 'solc/package.json', 'solc/soljson.js']
-/** Sources of native modules, whose binaries are beside them. */
+/** Sources of native modules, whose binaries are in the same packages. */
 const NATIVE_SOURCES = ['classic-level/binding.cc', 'classic-level/deps', 'secp256k1/src', 'node-addon-api']
 const UNREAD = /\.(?:map|d\.[cm]?ts)$/
 
@@ -25,7 +25,7 @@ export function isBundled() {
 /** The manifest of a bundle without its sources, which it then cannot be older than. */
 export const SEALED_MANIFEST = JSON.stringify({ sha256: hashOf([]), files: [] })
 
-/** Files of packages that are not in the bundle, sorted, relative to node_modules. */
+/** Returns the files of packages that are not in the bundle, sorted, relative to node_modules. */
 export function runtimePackageFiles() {
   const names = [...EXTERNAL.filter((name) => typeof name === 'string'), ...LOADED]
   for (const name of names) names.push(...dependenciesOf(name).filter((other) => !names.includes(other)))
@@ -33,14 +33,14 @@ export function runtimePackageFiles() {
   return [...new Set(files)].filter((file) => !isNativeSource(file) && !isForeign(file)).sort()
 }
 
-/** Files below a directory that code reads, relative to `root`, with `/`. */
+/** Returns the files below a directory that code reads, relative to `root`, with `/`. */
 export function filesBelow(root, path) {
   if (UNREAD.test(path)) return []
   if (!statSync(join(root, path)).isDirectory()) return [path]
   return readdirSync(join(root, path)).flatMap((name) => filesBelow(root, `${path}/${name}`))
 }
 
-/** Those beside it in node_modules: others are inside of it. */
+/** Returns those next to it in node_modules: others are inside of it. */
 function dependenciesOf(name) {
   const { dependencies = {} } = JSON.parse(readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'))
   return Object.keys(dependencies).filter((other) => existsSync(join(PACKAGES, other)))
@@ -50,7 +50,10 @@ function isNativeSource(file) {
   return NATIVE_SOURCES.some((path) => file === path || file.startsWith(`${path}/`))
 }
 
-/** Native modules for other systems: `linux-x64` is a directory's name, `darwin-x64+arm64` another's. */
+/**
+ * Whether a path belongs to a native module for another system: `linux-x64` is a directory's name,
+ * `darwin-x64+arm64` another's.
+ */
 function isForeign(file) {
   const system = /\/prebuilds\/([^/]+)\//.exec(file)?.[1]
   return system !== undefined && !(system.startsWith(`${process.platform}-`) && system.includes(process.arch))

@@ -10,13 +10,13 @@ import { describeMethods } from '../src/rpc/cosmos/grpc/descriptors.ts'
 import { QUERIES } from '../src/rpc/cosmos/queries.ts'
 
 /*
- * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare what the node answers, with their comments, for reflection.
- * Run by hand when there is a query or message more, or another release of theirs:
+ * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare the node's answers, with their comments,
+ * for reflection. Run it by hand when a query or message is added, or for another release of them:
  *
  *   node scripts/sdkFiles.ts NEW_SDK/proto COSMOS_SDK/proto COSMOS_EVM/proto COMETBFT/proto GOGOPROTO COSMOS_PROTO/proto GOOGLEAPIS
  *
- * with directories of the releases that SOURCES names, the first for the staking module alone, the last with google/api, and `protoc` of Debian's package protobuf-compiler. The tests compare
- * the node's own tables with the file.
+ * The directories are of the releases that SOURCES names: the first for the staking module alone, the last with google/api. It needs
+ * `protoc` of Debian's package protobuf-compiler. The tests compare the node's own tables with the file.
  */
 
 const SOURCES = {
@@ -35,13 +35,13 @@ if (roots.length !== 7) {
   process.exit(2)
 }
 const compiled = compile(roots)
-const kept = neededFiles(compiled).map(({ proto }) => withCommentsAlone(proto))
-const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: kept }))
+const stripped = neededFiles(compiled).map(({ proto }) => withCommentsAlone(proto))
+const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: stripped }))
 const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).toString('base64')
 writeFileSync(OUT, `${JSON.stringify({ sources: SOURCES, brotli }, undefined, 2)}\n`)
-console.log(`${kept.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
+console.log(`${stripped.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
 
-/** All that is below the second to fourth directory, with the staking module of the first. */
+/** Compiles everything below the second to fourth directory, and the staking module of the first. */
 function compile([newSdk, ...directories]: readonly string[]): FileRegistry {
   const names = directories
     .slice(0, 3)
@@ -63,7 +63,7 @@ function compile([newSdk, ...directories]: readonly string[]): FileRegistry {
   }
 }
 
-/** The files that declare the node's messages and services, after those that they import. */
+/** Returns the files that declare the node's messages and services, after those that they import. */
 function neededFiles(registry: FileRegistry): DescFile[] {
   const needed = new Set<DescFile>()
   const add = (file: DescFile): void => {

@@ -11,8 +11,8 @@ const NAME_BYTES = 100
 const PREFIX_BYTES = 155
 
 /**
- * A tar archive (POSIX ustar) of regular files. The same files give the same bytes: they are sorted by their paths, belong to root, and have one
- * time.
+ * Makes a tar archive (POSIX ustar) of regular files. The same files give the same bytes: they are
+ * sorted by their paths, belong to root, and have one time.
  * @param timeSeconds since the epoch
  * @throws Error for a path that ustar has no room for
  */
@@ -26,7 +26,7 @@ export function tarArchive(entries: readonly ArchiveEntry[], timeSeconds: number
   return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK_BYTES)])
 }
 
-/** The header of one entry. @param kind `0` for a regular file */
+/** Returns the header of one entry. @param kind `0` for a regular file */
 export function tarHeader({
   path,
   mode,

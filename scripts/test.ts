@@ -51,7 +51,7 @@ function run({ command, args }: Check, stdio: SpawnOptions['stdio']): Promise<Ou
   })
 }
 
-/** All at the same time: they are quick, and what fails there often explains what fails later. */
+/** Runs the static checks at the same time: they are quick, and what fails there often explains what fails later. */
 async function runStaticChecks(): Promise<readonly TestCount[]> {
   const running = STATIC_CHECKS.map((check) => run(check, ['ignore', 'pipe', 'pipe']))
   const counts: TestCount[] = []

@@ -5,7 +5,7 @@ export interface TestCount {
   readonly failed: number
 }
 
-/** What is used of vitest's JSON report. */
+/** The used fields of vitest's JSON report. */
 export interface VitestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
@@ -21,8 +21,9 @@ interface FileResult {
 }
 
 /**
- * The tests of one suite. A run that is not green has at least one failure, also when no test failed: a file that cannot be
- * loaded, an error outside of tests, a run without a report or without any test.
+ * Counts the tests of one suite. A run that is not green has at least one failure, also when no
+ * test failed. Examples are a file that cannot be loaded, an error outside of tests, a run without a report or
+ * without any test.
  */
 export function countOf(report: VitestReport | undefined, isGreen: boolean): TestCount {
   const passed = report?.numPassedTests ?? 0
@@ -31,7 +32,10 @@ export function countOf(report: VitestReport | undefined, isGreen: boolean): Tes
   return { passed, failed: isProven ? failed : Math.max(failed, 1) }
 }
 
-/** One line for each of the `count` files whose tests took longest, the slowest first; paths are relative to `root`. */
+/**
+ * Returns one line for each of the `count` files whose tests took longest, the slowest first; paths
+ * are relative to `root`.
+ */
 export function slowestFiles(reports: readonly VitestReport[], count: number, root: string): string[] {
   return reports
     .flatMap(({ testResults }) => testResults)

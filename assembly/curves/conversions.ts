@@ -98,7 +98,7 @@ export function writeLanes(first: usize, second: usize, x: usize): void {
   pack(second, plain + 4)
 }
 
-/** Which lanes of x are zero: bit 0 and bit 1. */
+/** Returns which lanes of x are zero: bit 0 and bit 1. */
 export function zeroLanes(x: usize): u32 {
   toPlain(x)
   let bits: u64 = 0
@@ -106,18 +106,18 @@ export function zeroLanes(x: usize): u32 {
   return u32(u32(bits) == 0) | (u32(bits >> 32 == 0) << 1)
 }
 
-/** Which lanes of x stand for odd integers: bit 0 and bit 1. */
+/** Returns which lanes of x stand for odd integers: bit 0 and bit 1. */
 export function parityLanes(x: usize): u32 {
   toPlain(x)
   return (load<u32>(plain) & 1) | ((load<u32>(plain, 4) & 1) << 1)
 }
 
-/** Whether the element of Fp2 is zero. */
+/** Returns whether the element of Fp2 is zero. */
 export function isZero(x: usize): bool {
   return zeroLanes(x) == 3
 }
 
-/** Whether the integer in a lane is more than half the modulus. */
+/** Returns whether the integer in a lane is more than half the modulus. */
 export function isLarger(x: usize, lane: usize): bool {
   toPlain(x)
   for (let i: usize = 0; i < PAIR; i += 8) store<u64>(plain + i, load<u64>(plain + i) << 1)
@@ -173,7 +173,7 @@ export function powerLanes(z: usize, x: usize, exponent: usize): void {
   }
 }
 
-/** Whether the next `length` bytes, a multiple of 8, are zero. */
+/** Returns whether the next `length` bytes, a multiple of 8, are zero. */
 export function areZeros(bytes: usize, length: usize): bool {
   for (let i: usize = 0; i < length; i += 8) if (load<u64>(bytes + i) != 0) return false
   return true

@@ -1,13 +1,16 @@
 // The field of a curve in pairs: two elements side by side, in the two lanes of SIMD instructions. A pair is an element c0 + c1·u of
 // Fp2 (u² = −1), or two elements of Fp that have nothing to do with each other ("lanes").
 //
-// An element of BLS12-381 is 14 limbs of 28 bits, one of bn254 10 of 27, the least significant first, in Montgomery's form with
-// R = 2^392, or 2^270; a pair alternates the limbs of both in words of 32 bits. Products of two limbs have at most 56 bits, so that a column
-// of 64 adds up many of them before its carry is moved. Results are reduced: below twice the modulus, with limbs of LIMB_BITS. Only
-// `add` gives more ("loose": limbs of one bit more, and the sum's value), which multiplications and subtractions take as they are. A
-// column has room for 56 products of two loose limbs of 29 bits, or 112 of which one is reduced; the values of both operands of
-// a product may together be 1,000 times the square of the modulus. (bn254 has shorter and fewer limbs, and R / modulus is larger
-// than that too: what holds for BLS12-381 holds for it.)
+// An element of BLS12-381 is 14 limbs of 28 bits, one of bn254 10 of 27, the least significant
+// first, in Montgomery's form with R = 2^392, or 2^270. A pair alternates the limbs of both
+// elements in words of 32 bits. Products of two limbs have at most 56 bits, so that a column of 64
+// adds up many of them before its carry is moved. Results are reduced: below twice the modulus,
+// with limbs of LIMB_BITS. Only `add` returns more ("loose": limbs of one bit more, and the sum's
+// value), and multiplications and subtractions accept loose operands. A column has room for 56
+// products of two loose limbs of 29 bits, or for 112 products with one reduced limb. The values of
+// both operands of a product may together be 1,000 times the square of the modulus. (bn254 has
+// shorter and fewer limbs, and R / modulus is larger than that too: what holds for BLS12-381 holds
+// for it.)
 import {
   complementLimbs,
   ESTIMATE,
@@ -79,7 +82,7 @@ export function swapLanes(z: usize, x: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, swapped(v128.load(x + i)))
 }
 
-/** z = the first lane of x beside the second of y. */
+/** z = the first lane of x and the second of y. */
 export function mergeLanes(z: usize, x: usize, y: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, merged(v128.load(x + i), v128.load(y + i)))
 }
@@ -99,7 +102,7 @@ function narrowTwo(low: v128, high: v128): v128 {
   return i8x16.shuffle(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
 }
 
-/** Moves the carries of two columns and stores their limbs; gives the carry to the next. */
+/** Moves the carries of two columns and stores their limbs; returns the carry to the next. */
 // @ts-ignore: decorator
 @inline
 export function storeColumns(z: usize, carry: v128, first: v128, second: v128): v128 {
@@ -110,7 +113,7 @@ export function storeColumns(z: usize, carry: v128, first: v128, second: v128): 
   return i64x2.shr_u(b, LIMB_BITS)
 }
 
-/** What {@link storeReduced} reduces, of pairs x, y and w. */
+/** Sums that {@link storeReduced} reduces, of pairs x, y and w. */
 const SUM: i32 = 0
 const DIFFERENCE: i32 = 1
 const DOUBLE_DIFFERENCE: i32 = 2
@@ -178,7 +181,7 @@ function timesNonResidueAt(x: usize, offset: usize): v128 {
   return i32x4.add(multiple, merged(i32x4.sub(v128.load(minuend + offset), other), other))
 }
 
-/** The two words of c1, c0 for each of c0, c1. */
+/** Returns the two words of c1, c0 for each of c0, c1. */
 // @ts-ignore: decorator
 @inline
 export function swapped(x: v128): v128 {
@@ -319,7 +322,10 @@ export function high(column: v128, x: v128, y: usize, offset: usize): v128 {
   return i64x2.add(column, i64x2.extmul_high_i32x4_u(x, v128.load(y + offset)))
 }
 
-/** What a column gets in one row: for each of `count` left operands its limb times a limb of the right operand, and q times one of the modulus. */
+/**
+ * Adds to a column in one row: for each of `count` left operands its limb times a limb of the right
+ * operand, and q times one of the modulus.
+ */
 // @ts-ignore: decorator
 @inline
 function columnLow(

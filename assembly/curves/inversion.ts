@@ -20,7 +20,7 @@ const b = memory.data(i32(NUMBER), 16)
 const aFactor = memory.data(i32(COEFFICIENT) + 8, 16)
 const bFactor = memory.data(i32(COEFFICIENT) + 8, 16)
 toWords(modulusWords, modulusLimbs, 2)
-/** −1 / modulus, modulo 2^32: of 27 bits of it or more, Newton's step makes twice as many. */
+/** −1 / modulus, modulo 2^32: Newton's step doubles the number of valid bits, which is 27 or more before. */
 const negatedInverse: u32 = NEGATED_INVERSE * (2 + NEGATED_INVERSE * load<u32>(modulusWords))
 
 /** z = the integer with limbs that are 2^`spacing` bytes apart. */
@@ -117,7 +117,7 @@ function updateNumbers(size: usize): void {
   }
 }
 
-/** What times the modulus makes the lowest 30 bits of the sum zero, from −2^29 to below 2^29. */
+/** Returns the factor of the modulus that makes the lowest 30 bits of the sum zero, from −2^29 to below 2^29. */
 // @ts-ignore: decorator
 @inline
 function quotient(sum: i64): i64 {

@@ -18,7 +18,7 @@ import { multiplyByLine } from './tower'
 /** A line before a point (x, y) of G1 is put in: three coefficients, the second for x, the third for y. */
 export const LINE: usize = 3 * PAIR
 
-/** What a factor of the product is made of: x and y of the point of G1 in both lanes, then Q (x, y) and T = (X, Y, Z) on the twist. */
+/** A factor of the product: x and y of the point of G1 in both lanes, then Q (x, y) and T = (X, Y, Z) on the twist. */
 export const FACTOR: usize = 7 * PAIR
 export const FACTOR_Y: usize = PAIR
 export const FACTOR_Q: usize = 2 * PAIR

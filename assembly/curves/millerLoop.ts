@@ -43,7 +43,7 @@ export function millerLoop(z: usize, factors: usize, count: usize): void {
   }
 }
 
-/** A digit of the loop's length: −1, 0 or 1. */
+/** Returns a digit of the loop's length: −1, 0 or 1. */
 function digitOf(bit: i32): i32 {
   if (bit > 63) return 0
   return i32((LOOP_ADDED >> bit) & 1) - i32((LOOP_SUBTRACTED >> bit) & 1)

@@ -29,7 +29,7 @@ import { invert } from './inversion'
 import { CURVE_CONSTANT, X_PARAMETER } from './parameters'
 import { frobeniusFactors } from './tower'
 
-/** What coordinates are: types that stand for the field in generic functions. */
+/** Kinds of coordinates: types that stand for the field in generic functions. */
 export type Lanes = u8
 export type Fp2 = u16
 
@@ -95,7 +95,7 @@ const t4 = memory.data(i32(PAIR), 16)
 const t5 = memory.data(i32(PAIR), 16)
 const t6 = memory.data(i32(PAIR), 16)
 
-/** z = p + q, any of which may be the same. */
+/** z = p + q. The same address may be passed for several of them. */
 export function addPoints<F>(z: usize, p: usize, q: usize): void {
   times<F>(t0, p, q)
   times<F>(t1, p + Y, q + Y)
@@ -114,7 +114,7 @@ export function addPoints<F>(z: usize, p: usize, q: usize): void {
   productSum<F>(z, t3, t1, t4, t5)
 }
 
-/** z = p + q, of which q is affine, (x, y), and not infinity (algorithm 8). */
+/** z = p + q, where q is affine, (x, y), and not infinity (algorithm 8). */
 export function addAffine<F>(z: usize, p: usize, q: usize): void {
   times<F>(t0, p, q)
   times<F>(t1, p + Y, q + Y)
@@ -193,7 +193,7 @@ if (IS_BN254) invert(twistConstant, twistConstant)
 scale(twistConstant, twistConstant, CURVE_CONSTANT)
 scale(tripleTwist, twistConstant, 3)
 
-/** Which of the lanes have an affine point (x, y) of the curve: bit 0 and bit 1. */
+/** Returns which of the lanes have an affine point (x, y) of the curve: bit 0 and bit 1. */
 export function lanesOnCurve(p: usize): u32 {
   multiplyLanes(t0, p, p)
   multiplyLanes(t0, t0, p)
@@ -203,7 +203,7 @@ export function lanesOnCurve(p: usize): u32 {
   return zeroLanes(t0)
 }
 
-/** Whether (x, y) is on the twist. */
+/** Returns whether (x, y) is on the twist. */
 export function isOnTwist(p: usize): bool {
   square(t0, p)
   multiply(t0, t0, p)

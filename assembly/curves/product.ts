@@ -22,7 +22,7 @@ export function multiplyByFactors(count: usize): void {
   isEmpty = false
 }
 
-/** Whether it has no factor: then it is one. */
+/** Returns whether it has no factor: then it is one. */
 export function isProductEmpty(): bool {
   return isEmpty
 }

@@ -90,7 +90,7 @@ function magnitude(digit: i32): usize {
   return usize(digit < 0 ? -digit : digit)
 }
 
-/** z = p's first lane beside q's second. */
+/** z = p's first lane and q's second. */
 function mergePoint(z: usize, p: usize, q: usize): void {
   for (let i: usize = 0; i < POINT; i += PAIR) mergeLanes(z + i, p + i, q + i)
 }

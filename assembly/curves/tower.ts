@@ -127,7 +127,7 @@ export function square12(z: usize, x: usize): void {
   addReduced6(z + FP6, product0, product0)
 }
 
-/** Where the coefficient of w^k is. */
+/** Returns where the coefficient of w^k is. */
 // @ts-ignore: decorator
 @inline
 function coefficient(k: usize): usize {

@@ -1,9 +1,10 @@
 // Products in the field of BLS12-381 before their reduction: sums and differences of them are reduced once, which makes Karatsuba's
 // method worth its additions. (What is added up for bn254, whose ξ is 9 + u, would not fit.)
 //
-// A wide pair has 28 limbs of 28 bits for each lane, alternating as those of a pair; products leave none larger. A sum of them is taken limb
-// by limb modulo 2^32, and `offset` added: limbs have room for six products that are subtracted and nine that are added. Values are
-// below 1,000 times the square of the modulus in all, so that their reduction gives less than twice the modulus.
+// A wide pair has 28 limbs of 28 bits for each lane, alternating as those of a pair; products leave
+// none larger. A sum of them is taken limb by limb modulo 2^32, and `offset` added: limbs have room
+// for six products that are subtracted and nine that are added. Values are below 1,000 times the
+// square of the modulus in all, so that the reduced result is below twice the modulus.
 import {
   high,
   low,
@@ -138,7 +139,7 @@ function makeOffset(): void {
 
 // ---- of elements of Fp2, whose lanes are c0 and c1; limbs modulo 2^32
 
-/** The words of c1. */
+/** Returns the words of c1. */
 // @ts-ignore: decorator
 @inline
 function secondLane(): v128 {

@@ -32,8 +32,8 @@ export function forgetAccounts(): void {
 const spendable: usize = heap.alloc(WORD)
 
 /**
- * What the account of a current record may spend: its balance without coins that are locked, where there are vesting accounts. The next call
- * overwrites it.
+ * Returns what the account of a current record may spend: its balance without coins that are
+ * locked, where there are vesting accounts. The next call overwrites the result.
  */
 export function spendableOf(record: usize): usize {
   if (load<u32>(environment, ENV_HAS_VESTING) === 0) return record + ACCOUNT_BALANCE
@@ -41,7 +41,7 @@ export function spendableOf(record: usize): usize {
   return spendable
 }
 
-/** The record of an address of 20 bytes. It may not have been loaded from the world yet. */
+/** Returns the record of an address of 20 bytes. It may not have been loaded from the world yet. */
 function recordOf(address: usize): usize {
   const hash = hashAddress(address)
   let bucket = bucketOf(table, hash)
@@ -97,7 +97,7 @@ function reload(record: usize): void {
   if (isFirst && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_WARM) !== 0) store<u32>(record, 1, ACCOUNT_IS_WARM)
 }
 
-/** The record of an address of 20 bytes, up to date. */
+/** Returns the record of an address of 20 bytes, up to date. */
 export function accountAt(address: usize): usize {
   return refresh(recordOf(address))
 }
@@ -108,16 +108,17 @@ export function currentAccount(record: usize): usize {
 }
 
 /**
- * The record of the account that a word names, which is warm afterwards. 0 when it is cold and `gas` is below the price: nothing is
- * read from the state before it is paid for. {@link accessCost} is the price; for a warm account the caller must still check that the
- * gas is enough.
+ * Returns the record of the account that a word names, which is warm afterwards. 0 when it is cold
+ * and `gas` is below the price: nothing is read from the state before it is paid for.
+ * {@link accessCost} is the price; for a warm account the caller must still check that the gas is
+ * enough.
  */
 export function accessAccount(word: usize, gas: i64): usize {
   addressOfWord(scratch, word)
   return accessAddress(scratch, gas)
 }
 
-/** Like {@link accessAccount}, for an address of 20 bytes. */
+/** Does the same as {@link accessAccount} for an address of 20 bytes. */
 export function accessAddress(address: usize, gas: i64): usize {
   const record = recordOf(address)
   if (load<u32>(record, ACCOUNT_EPOCH) === 0 && gas < COLD_ACCOUNT && isWarmAddress(record) === 0) {
@@ -137,7 +138,7 @@ export function accessAddress(address: usize, gas: i64): usize {
 
 export let accessCost: i64 = 0
 
-/** The price that {@link accessAddress} would give, without warming the account. */
+/** Returns the price of {@link accessAddress}, without warming the account. */
 export function peekAccessCost(address: usize): i64 {
   const record = recordOf(address)
   if (load<u32>(record, ACCOUNT_EPOCH) === 0) return isWarmAddress(record) !== 0 ? WARM_ACCESS : COLD_ACCOUNT
@@ -150,13 +151,13 @@ export function warmAccount(record: usize): void {
   recordAccountWarm(record)
 }
 
-/** The code entry of a record that is up to date; for precompiles the entry of no code. */
+/** Returns the code entry of a record that is up to date; for precompiles the entry of no code. */
 export function codeOfAccount(record: usize): usize {
   const code = load<usize>(record, ACCOUNT_CODE)
   if (code !== 0) return code
   const hasCode = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_HAS_CODE) !== 0
   const found = hasCode ? acquireCode(record) : emptyCode
-  // acquireCode may have freed codes that other records point to, and made all records stale; this one is current
+  // acquireCode may have freed entries that other records point to, and made all records stale; this one is current
   store<u32>(record, accountEpoch, ACCOUNT_EPOCH)
   store<usize>(record, found, ACCOUNT_CODE)
   return found

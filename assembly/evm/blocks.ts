@@ -17,9 +17,10 @@ const MAX_NEED: u32 = 0xffff
 const MAX_GROWTH: u32 = 0x3fff
 
 /**
- * The table of a code's blocks: for the offset where a block begins a u64 with its gas (bits 0..31), the words that it
- * needs on the stack (32..47) and the words by which the stack grows at most (48..61). Entries are made on first use.
- * Behind it is the table of fused opcodes. The jump destinations of the code must be known.
+ * Returns the table of a code's blocks: for the offset where a block begins a u64 with its gas
+ * (bits 0..31), the words that it needs on the stack (32..47) and the words by which the stack
+ * grows at most (48..61). Entries are made on first use. Behind it is the table of fused opcodes.
+ * The jump destinations of the code must be known.
  */
 export function blocksOf(entry: usize): usize {
   const known = load<usize>(entry, CODE_BLOCKS)
@@ -68,7 +69,10 @@ function prepareBlock(entry: usize, start: usize, paid: i64, known: u64): u64 {
   return measured
 }
 
-/** The gas that is left after paying for the block at `start`. Below 0: too little gas, or the stack does not fit. */
+/**
+ * Returns the gas that is left after paying for the block at `start`. Below 0: too little gas, or
+ * the stack does not fit.
+ */
 // @ts-ignore: decorator
 @inline
 export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
@@ -80,7 +84,10 @@ export function enterBlock(entry: usize, blocks: usize, start: usize, height: us
   return gas - <i64>(block & 0xffffffff)
 }
 
-/** Like {@link enterBlock}, for the block at `ip`, after the previous one has ended. A JUMPDEST enters its block itself. */
+/**
+ * Does the same as {@link enterBlock} for the block at `ip`, after the previous one has ended. A
+ * JUMPDEST enters its block itself.
+ */
 export function enterNext(entry: usize, blocks: usize, ip: usize, height: usize, gas: i64): i64 {
   if (<u32>load<u8>(ip) === OP_JUMPDEST) return gas
   return enterBlock(entry, blocks, ip - load<usize>(entry, CODE_BYTES), height, gas)

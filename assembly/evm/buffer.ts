@@ -3,7 +3,7 @@ import { moveBytes } from './byteRanges'
 
 const INITIAL: usize = 1 << 16
 
-/** What the last call of the running frame returned; a new frame has none. */
+/** Data that the last call of the running frame returned; empty in a new frame. */
 export let returnData: usize = heap.alloc(INITIAL)
 let returnCapacity: usize = INITIAL
 export let returnLength: u32 = 0
@@ -15,7 +15,7 @@ export function clearReturnData(): void {
   returnLength = 0
 }
 
-/** Room for data that is returned; what was in it is lost. */
+/** Reserves room for data that is returned; its previous content is lost. */
 export function reserveReturnData(length: u32): usize {
   if (<usize>length > returnCapacity) {
     heap.free(returnData)
@@ -30,7 +30,7 @@ export function setReturnData(bytes: usize, length: u32): void {
   moveBytes(reserveReturnData(length), bytes, length)
 }
 
-/** Room for the input of a transaction's own frame. */
+/** Reserves room for the input of a transaction's own frame. */
 export function reserveInput(length: u32): usize {
   if (<usize>length > inputCapacity) {
     heap.free(input)

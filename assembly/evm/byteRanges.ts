@@ -2,14 +2,14 @@
 
 const SHORT: usize = 512
 
-/** As `memory.copy`: the ranges may overlap. */
+/** Copies like `memory.copy`: the ranges may overlap. */
 export function moveBytes(to: usize, from: usize, length: usize): void {
   if (length > SHORT) memory.copy(to, from, length)
   else if (to <= from) moveForward(to, from, length)
   else moveBackward(to, from, length)
 }
 
-/** What is loaded together is stored together: bytes that are overwritten were read before. */
+/** Copies upwards. Bytes that are loaded together are stored together: bytes that are overwritten were read before. */
 function moveForward(to: usize, from: usize, length: usize): void {
   while (length >= 64) {
     const first = v128.load(from)

@@ -1,4 +1,5 @@
-// CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
+// CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop continues in it, or
+// the call ends at once.
 import { accountsChanged } from './accountEpoch'
 import {
   WARM_ACCESS, accessAccount, accessAddress, accessCost, codeOfAccount, currentAccount, isPrecompile, spendableOf,
@@ -43,7 +44,10 @@ function failCall(reason: u32): u32 {
   return FAILS
 }
 
-/** The code that a call of the account runs, with EIP-7702; 0 when `gas` is below the price of a delegation's target. */
+/**
+ * Returns the code that a call of the account runs, with EIP-7702; 0 when `gas` is below the price
+ * of a delegation's target.
+ */
 export function callCode(record: usize, gas: i64): usize {
   delegationCost = 0
   if (isPrecompile(record)) return emptyCode
@@ -60,7 +64,7 @@ export function callCode(record: usize, gas: i64): usize {
 /** The price of the delegation's target in the last {@link callCode}. */
 let delegationCost: i64 = 0
 
-/** The extra price of a call with value, by its kind and recipient. */
+/** Returns the extra price of a call with value, by its kind and recipient. */
 // @ts-ignore: decorator
 @inline
 export function valueCost(kind: u32, record: usize): i64 {
@@ -68,7 +72,7 @@ export function valueCost(kind: u32, record: usize): i64 {
   return isNew ? VALUE_TRANSFER + NEW_ACCOUNT : VALUE_TRANSFER
 }
 
-/** Gas for the callee: the requested amount, but at most all but a 64th (EIP-150). */
+/** Returns the gas for the callee: the requested amount, but at most all but a 64th (EIP-150). */
 // @ts-ignore: decorator
 @inline
 export function calleeGas(requested: usize, gas: i64): i64 {
@@ -192,7 +196,7 @@ export function startCall(kind: u32, record: usize, carriesValue: bool): u32 {
   return runPrecompile(kind, record)
 }
 
-/** EIP-161: an empty account that exists is deleted when it is touched. */
+/** Touches an account, which is deleted if it exists and is empty (EIP-161). */
 function touchEmpty(record: usize): void {
   const flags = load<u32>(record, ACCOUNT_FLAGS)
   if ((flags & ACCOUNT_EXISTS) === 0 || (flags & ACCOUNT_EMPTY) === 0) return
@@ -200,7 +204,10 @@ function touchEmpty(record: usize): void {
   touch(record)
 }
 
-/** Whether the address is that of the identity precompile, which the engine runs itself: that is faster than calling the host. */
+/**
+ * Returns whether the address is that of the identity precompile, which the engine runs itself:
+ * that is faster than calling the host.
+ */
 function isIdentity(address: usize): bool {
   return (load<u64>(address) | load<u64>(address, 8)) === 0 && load<u32>(address, 16) === IDENTITY
 }
@@ -260,8 +267,8 @@ function endWithoutHost(kind: u32, record: usize): bool {
 }
 
 /**
- * To be called before the precompile of the newest frame changes the world: what it does can be undone, and the engine reads again what
- * it knows of the world.
+ * Called before the precompile of the newest frame changes the world: its changes can be undone,
+ * and the engine reads its copies of the world again.
  */
 export function prepareWrites(): void {
   openCheckpoints()

@@ -1,5 +1,5 @@
-// Code entries: a code, with its jump destinations and blocks once they are known. The host finds entries by the code's hash;
-// here they form a list.
+// Code entries: the bytecode of an account, with its jump destinations and blocks once they are
+// known. The host finds entries by the bytecode's hash; here they form a list.
 import { accountsChanged } from './accountEpoch'
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { forgetCode, loadCode } from './host'
@@ -14,14 +14,16 @@ const PADDING_AFTER: usize = 64
 /** Bytes of entries above which all are freed between two runs. */
 const LIMIT: usize = 48 << 20
 /**
- * Bytes of entries above which those that no frame uses are freed within a run. As much as all gas of a transaction (2^24,
- * EIP-7825) can load at the price of cold accounts, with the longest codes and their jump tables. With less, code could make the
- * engine free and load the same codes again and again at the price of warm accounts.
+ * Bytes of entries above which those that no frame uses are freed within a run. As much as all gas
+ * of a transaction (2^24, EIP-7825) can load at the price of cold accounts, with the longest
+ * bytecode and its jump tables. With less, a contract could make the engine free and load the same
+ * bytecode again and again at the price of warm accounts.
  */
 const LIMIT_IN_RUN: usize = 320 << 20
 /**
- * Bytes of tables of blocks, of which there is none more above this: further codes run in the plain loop until some are freed. Calls of
- * warm accounts make tables, nine times as long as the codes, at a price that would buy a gigabyte of them in a transaction.
+ * Most bytes of block tables: above this, further bytecode runs in the plain loop until some tables
+ * are freed. Calls of warm accounts make tables, nine times as long as the bytecode, at a price
+ * that would buy a gigabyte of them in a transaction.
  */
 const TABLES_LIMIT: usize = 64 << 20
 
@@ -42,7 +44,7 @@ function createEntry(length: usize): usize {
   return entry
 }
 
-/** A listed entry, whose bytes the host fills in. */
+/** Returns a listed entry, whose bytes the host fills in. */
 export function newCode(length: u32): usize {
   const entry = createEntry(length)
   total += sizeOf(entry)
@@ -52,7 +54,7 @@ export function newCode(length: u32): usize {
   return entry
 }
 
-/** An entry for init code, which only its frame uses. */
+/** Returns an entry for init code, which only its frame uses. */
 export function newInitCode(bytes: usize, length: u32): usize {
   const entry = createEntry(length)
   store<u32>(entry, 1, CODE_IS_INIT)
@@ -60,13 +62,13 @@ export function newInitCode(bytes: usize, length: u32): usize {
   return entry
 }
 
-/** The entry of an account's code. Frees unused entries first when they take too much. */
+/** Returns the entry of an account's code. Frees unused entries first when they take too much. */
 export function acquireCode(record: usize): usize {
   if (total > LIMIT_IN_RUN) freeUnused()
   return loadCode(record)
 }
 
-/** To be called between two runs. */
+/** Frees unused entries between two runs. */
 export function limitCodes(): void {
   if (total > LIMIT || tables > TABLES_LIMIT / 2) freeUnused()
 }
@@ -115,17 +117,20 @@ function sizeOf(entry: usize): usize {
   return size
 }
 
-/** Bytes of what CODE_BLOCKS points to: the table of blocks (blocks.ts), and behind it that of fused opcodes (fusion.ts). */
+/**
+ * Returns the bytes of what CODE_BLOCKS points to: the table of blocks (blocks.ts), and behind it
+ * that of fused opcodes (fusion.ts).
+ */
 function blockTableSize(length: usize): usize {
   return fusedOffset(length) + length + PADDING_AFTER
 }
 
-/** Whether a code has a table of its blocks, or may get one. */
+/** Returns whether a code has a table of its blocks, or may get one. */
 export function hasRoomForBlocks(entry: usize): bool {
   return load<usize>(entry, CODE_BLOCKS) !== 0 || tables + blockTableSize(load<u32>(entry, CODE_LENGTH)) <= TABLES_LIMIT
 }
 
-/** Gives a code an empty table of its blocks. */
+/** Makes an empty block table for an entry. */
 export function newBlockTable(entry: usize): usize {
   const size = blockTableSize(load<u32>(entry, CODE_LENGTH))
   const table = heap.alloc(size)
@@ -135,7 +140,7 @@ export function newBlockTable(entry: usize): usize {
   return table
 }
 
-/** Where the table of fused opcodes begins. */
+/** Returns where the table of fused opcodes begins. */
 // @ts-ignore: decorator
 @inline
 export function fusedOffset(length: usize): usize {
@@ -147,7 +152,7 @@ function countCode(entry: usize, bytes: usize): void {
   if (load<u32>(entry, CODE_IS_INIT) === 0) total += bytes
 }
 
-/** The table of jump destinations of a code: a byte for each of its bytes. */
+/** Returns the table of jump destinations of a code: a byte for each of its bytes. */
 export function jumpsOf(entry: usize): usize {
   const known = load<usize>(entry, CODE_JUMPS)
   if (known !== 0) return known
@@ -173,7 +178,7 @@ const DESIGNATOR_LENGTH: u32 = 23
 const PREFIX: u32 = 0x0001ef
 const PREFIX_MASK: u32 = 0xffffff
 
-/** A pointer to the address to which a code delegates (EIP-7702), or 0. */
+/** Returns a pointer to the address to which a code delegates (EIP-7702), or 0. */
 export function delegationOf(code: usize): usize {
   if (load<u32>(code, CODE_LENGTH) !== DESIGNATOR_LENGTH) return 0
   const bytes = load<usize>(code, CODE_BYTES)

@@ -37,9 +37,12 @@ export const RUN_PAUSED = 1
 
 // Flags of `start`.
 export const START_CREATION = 1
-/** the run is dropped, and never goes on, as soon as it has used its first slice of work (see bounds.ts) */
+/** the run is dropped, and never resumed, as soon as it has used its first slice of work (see bounds.ts) */
 export const START_BOUNDED = 2
-/** nobody looks at the world's slots and logs after the run: logs are not emitted, and slots that are dirty at the end not stored */
+/**
+ * the world's slots and logs are not read after the run: logs are not emitted, and slots that are
+ * dirty at the end not stored
+ */
 export const START_DISCARDED = 4
 
 // Trace flags of the environment.

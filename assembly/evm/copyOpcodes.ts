@@ -14,7 +14,7 @@ const COPY_WORD: i64 = 3
 export const KECCAK_WORD: i64 = 6
 export const LOG_BYTE: i64 = 8
 
-/** Price of the words of a copy of at most 2^37 bytes. */
+/** Returns the price of the words of a copy of at most 2^37 bytes. */
 // @ts-ignore: decorator
 @inline
 export function copyCost(length: u64): i64 {
@@ -29,7 +29,7 @@ export function copyOut(to: usize, source: usize, sourceLength: u32, offset: u64
   clearBytes(to + copied, <usize>length - copied)
 }
 
-/** CALLDATACOPY and CODECOPY. */
+/** Runs CALLDATACOPY and CODECOPY. */
 export function copyFrom(frame: usize, sp: usize, gas: i64, source: usize, sourceLength: u32): i64 {
   const length = saturatedU64(sp - 2 * WORD)
   const at = saturatedU64(sp)
@@ -55,7 +55,7 @@ export function returnDataCopy(frame: usize, sp: usize, gas: i64): i64 {
   return gas
 }
 
-/** EIP-5656. */
+/** Runs MCOPY (EIP-5656). */
 export function memoryCopy(frame: usize, sp: usize, gas: i64): i64 {
   const length = saturatedU64(sp - 2 * WORD)
   const end = max(rangeEnd(saturatedU64(sp), length), rangeEnd(saturatedU64(sp - WORD), length))
@@ -82,7 +82,7 @@ export function callDataLoad(frame: usize, sp: usize): void {
   }
 }
 
-/** KECCAK256: the hash replaces the length on the stack. */
+/** Runs KECCAK256: the hash replaces the length on the stack. */
 export function hashMemory(frame: usize, sp: usize, gas: i64): i64 {
   const length = saturatedU64(sp - WORD)
   gas = expandMemory(frame, rangeEnd(saturatedU64(sp), length), gas)

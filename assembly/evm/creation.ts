@@ -29,7 +29,7 @@ const created: usize = heap.alloc(32)
 const salt: usize = heap.alloc(WORD)
 const endowment: usize = heap.alloc(WORD)
 
-/** Price of the words of init code. */
+/** Returns the price of the words of init code. */
 // @ts-ignore: decorator
 @inline
 export function initCodeCost(kind: u32, length: u64): i64 {
@@ -37,7 +37,8 @@ export function initCodeCost(kind: u32, length: u64): i64 {
 }
 
 /**
- * The failure for init code that is too long (EIP-3860): geth computes the price of its memory, then checks its length, then charges.
+ * Returns the failure for init code that is too long (EIP-3860): geth computes the price of its
+ * memory, then checks its length, then charges.
  */
 export function oversizeFailure(end: u64): u32 {
   if (end === OVERFLOWN) return GAS_OVERFLOW
@@ -101,7 +102,7 @@ function failCreate(reason: u32): u32 {
   return FAILS
 }
 
-/** The creation does not begin: the creator keeps its gas and continues. */
+/** Ends a creation that does not begin: the creator keeps its gas and continues. */
 function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, given: i64, saltOrNone: usize): u32 {
   setFailure(reason)
   if ((traceFlags & TRACE_FRAMES) !== 0) {
@@ -114,7 +115,7 @@ function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, give
   return GOES_ON
 }
 
-/** What SELFDESTRUCT costs beyond its fixed price, when the beneficiary's record is current. */
+/** Returns the cost of SELFDESTRUCT beyond its fixed price, when the beneficiary's record is current. */
 // @ts-ignore: decorator
 @inline
 export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 {
@@ -123,7 +124,7 @@ export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 
   return isZero(own + ACCOUNT_BALANCE) ? 0 : NEW_ACCOUNT
 }
 
-/** Gives the gas that is left, or -1 with the failure set; the frame then ends. */
+/** Returns the gas that is left, or -1 with the failure set; the frame then ends. */
 export function selfDestructOpcode(sp: usize, gas: i64): i64 {
   if (load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
   const record = accessAccount(sp, gas)

@@ -11,14 +11,14 @@ export const unused = memory.data(64, 16)
 const dividend = memory.data(32, 16)
 const magnitude = memory.data(32, 16)
 
-/** The number of limbs of a word without its leading zeros. */
+/** Returns the number of limbs of a word without its leading zeros. */
 // @ts-ignore: decorator
 @inline
 function limbCount(a: usize): u32 {
   return load<u64>(a, 24) ? 4 : load<u64>(a, 16) ? 3 : load<u64>(a, 8) ? 2 : 1
 }
 
-/** DIV. */
+/** Computes DIV. */
 export function div(a: usize, b: usize, out: usize): void {
   const n = limbCount(b)
   const m = limbCount(a)
@@ -55,7 +55,7 @@ export function div(a: usize, b: usize, out: usize): void {
   }
 }
 
-/** MOD. */
+/** Computes MOD. */
 export function mod(a: usize, b: usize, out: usize): void {
   const n = limbCount(b)
   const m = limbCount(a)
@@ -94,7 +94,7 @@ function copyNegated(from: usize, mask: u64, out: usize): void {
   setLimbs(out, s0, s1, s2, r3 + u64(s2 < c1))
 }
 
-/** SDIV: towards zero; the least word by -1 is itself. */
+/** Computes SDIV: towards zero; the least word by -1 is itself. */
 export function sdiv(a: usize, b: usize, out: usize): void {
   const aSign = u64(load<i64>(a, 24) >> 63)
   const bSign = u64(load<i64>(b, 24) >> 63)
@@ -104,7 +104,7 @@ export function sdiv(a: usize, b: usize, out: usize): void {
   copyNegated(out, aSign ^ bSign, out)
 }
 
-/** SMOD: the sign is the dividend's. */
+/** Computes SMOD: the sign is the dividend's. */
 export function smod(a: usize, b: usize, out: usize): void {
   const aSign = u64(load<i64>(a, 24) >> 63)
   copyNegated(a, aSign, dividend)
@@ -333,7 +333,7 @@ const firstGuesses = memory.data<u16>([
   1055, 1053, 1051, 1049, 1047, 1044, 1042, 1040, 1038, 1036, 1034, 1032, 1030, 1028, 1026, 1024,
 ])
 
-/** floor((2^128 - 1) / d) - 2^64 of a d with its highest bit set: Newton's steps from eleven bits on. */
+/** Returns floor((2^128 - 1) / d) - 2^64 of a d with its highest bit set: Newton's steps from eleven bits on. */
 // @ts-ignore: decorator
 @inline
 function reciprocal(d: u64): u64 {
@@ -349,7 +349,7 @@ function reciprocal(d: u64): u64 {
   return v3 - (multiplyHigh(v3, d) + u64(low + d < low) + d)
 }
 
-/** Algorithm 6: the reciprocal of two limbs, floor((2^192 - 1) / (d1, d0)) - 2^64. */
+/** Returns the reciprocal of two limbs, floor((2^192 - 1) / (d1, d0)) - 2^64 (algorithm 6). */
 // @ts-ignore: decorator
 @inline
 function reciprocalOfTwo(d1: u64, d0: u64): u64 {
@@ -388,7 +388,7 @@ function placeOf(d: u64): usize {
   return usize((d * 0x9e3779b97f4a7c15) >>> PLACES_SHIFT)
 }
 
-/** {@link reciprocal}, computed or remembered. */
+/** Returns {@link reciprocal}, computed or remembered. */
 // @ts-ignore: decorator
 @inline
 export function rememberedReciprocal(d: u64): u64 {
@@ -400,7 +400,7 @@ export function rememberedReciprocal(d: u64): u64 {
   return load<u64>(place, 8)
 }
 
-/** {@link reciprocalOfTwo}, computed or remembered. */
+/** Returns {@link reciprocalOfTwo}, computed or remembered. */
 // @ts-ignore: decorator
 @inline
 function rememberedReciprocalOfTwo(d1: u64, d0: u64): u64 {

@@ -30,7 +30,7 @@ function newChunk(previous: usize, size: usize): usize {
   return added
 }
 
-/** Where the memory of the transaction's first frame begins. */
+/** Returns where the memory of the transaction's first frame begins. */
 export function memoryStart(): usize {
   return first + CHUNK_HEADER
 }
@@ -45,7 +45,7 @@ export function releaseMemory(frame: usize): void {
   }
 }
 
-/** The newest chunk, in which a new frame's memory begins. */
+/** Returns the newest chunk, in which a new frame's memory begins. */
 export function newestChunk(): usize {
   return chunk
 }
@@ -56,7 +56,10 @@ function costOfWords(words: u64): u64 {
   return words * 3 + ((words * words) >> 9)
 }
 
-/** Gas for growing the frame's memory up to `end` (yellow paper, C_mem); -1 for an end that is too large for any gas. */
+/**
+ * Returns the gas for growing the frame's memory up to `end` (yellow paper, C_mem); -1 for an end
+ * that is too large for any gas.
+ */
 export function expansionCost(frame: usize, end: u64): i64 {
   const size = <u64>load<u32>(frame, MEMORY_SIZE)
   if (end <= size) return 0
@@ -65,8 +68,8 @@ export function expansionCost(frame: usize, end: u64): i64 {
 }
 
 /**
- * Grows the memory of the newest frame up to `end`. Gives the gas that is left, or -1 with the failure set when there is too
- * little. Pointers to the memory are stale afterwards.
+ * Grows the memory of the newest frame up to `end`. Returns the gas that is left, or -1 with the
+ * failure set when there is too little. Pointers to the memory are stale afterwards.
  */
 export function expandMemory(frame: usize, end: u64, gas: i64): i64 {
   const cost = expansionCost(frame, end)
@@ -94,7 +97,7 @@ function moveToChunk(frame: usize, size: usize, newSize: usize): void {
   store<usize>(frame, chunk, CHUNK)
 }
 
-/** The end of the range `offset`, `length`, both words saturated to 64 bits; 0 for an empty range. */
+/** Returns the end of the range `offset`, `length`, both words saturated to 64 bits; 0 for an empty range. */
 export function rangeEnd(offset: u64, length: u64): u64 {
   if (length === 0) return 0
   const end = offset + length

@@ -1,15 +1,15 @@
 // EXP.
 //
-// Exponents of up to 32 bits go by squaring and multiplying. For longer ones an even base gives 0, and an odd base a needs no
+// Exponents of up to 32 bits go by squaring and multiplying. For longer ones an even base yields 0, and an odd base a needs no
 // squaring for each bit of the exponent e: squared 16 times it is 1 + z, with z a multiple of 2^18. With e = 2^16 h + l,
 //   a^e = a^l (1 + z)^h,  (1 + z)^h = 1 + h z + h (h-1) / 2! z^2 + … + h (h-1) … (h-13) / 14! z^14 modulo 2^256,
 // because binomial coefficients are integers and z^15 is a multiple of 2^256. By Horner's rule each of the 14 terms is a step
 //   sum = 1 + (h - (i-1)) (z / i) sum,  from i = 14 down to 1.
-// Even parts of i divide z, which has more factors of two than they. Odd parts are kept out of the divisions by a common factor, the
-// odd part of 14!: at the end it is multiplied away by its inverse modulo 2^256.
+// Even parts of i divide z, which has more factors of two than they. A common factor, the odd part
+// of 14!, avoids divisions by odd parts: at the end it is multiplied away by its inverse modulo 2^256.
 import { add, copyWord, fitsU64, mul, multiplyHigh, setLimbs, setWord, shiftPairRight, shr, sub } from './word'
 
-/** The number of bytes of a word without its leading zero bytes, which determines the price of EXP. */
+/** Returns the number of bytes of a word without its leading zero bytes, which determines the price of EXP. */
 // @ts-ignore: decorator
 @inline
 export function byteLength(a: usize): u32 {
@@ -37,7 +37,7 @@ const MAX_MEDIUM: u64 = 0xffffffff
 const result = memory.data(32, 16)
 const running = memory.data(32, 16)
 
-/** a × a modulo 2^256: the products of different limbs count twice. */
+/** Computes a × a modulo 2^256: the products of different limbs count twice. */
 function square(a: usize, out: usize): void {
   const a0 = load<u64>(a)
   const a1 = load<u64>(a, 8)
@@ -106,7 +106,7 @@ const sum = memory.data(32, 16)
 const factor = memory.data(32, 16)
 const amount = memory.data(32, 16)
 
-/** The steps of Horner's rule that 128 bits are enough for. */
+/** Takes the steps of Horner's rule that 128 bits are enough for. */
 function beginSum(): void {
   const z0 = load<u64>(z)
   const z1 = load<u64>(z, 8)
@@ -130,7 +130,7 @@ function beginSum(): void {
   setLimbs(sum, s0, s1, 0, 0)
 }
 
-/** The odd base to the power of an exponent of more than 16 bits. */
+/** Computes the odd base to the power of an exponent of more than 16 bits. */
 function longPower(base: usize, exponent: usize): void {
   copyWord(running, base)
   setWord(result, 1)
@@ -158,7 +158,7 @@ function longPower(base: usize, exponent: usize): void {
   mul(result, sum, result)
 }
 
-/** EXP: base to the power of exponent, modulo 2^256. */
+/** Computes EXP: base to the power of exponent, modulo 2^256. */
 export function exp(base: usize, exponent: usize, out: usize): void {
   const lowest = load<u64>(exponent)
   if (fitsU64(exponent) && lowest <= MAX_MEDIUM) {

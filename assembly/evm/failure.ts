@@ -18,7 +18,7 @@ export function setDetailedFailure(reason: u32, detail: u32, need: u32): void {
   failureNeed = need
 }
 
-/** Sets the failure and gives -1, for functions that give the gas that is left. */
+/** Sets the failure and returns -1, for functions that return the gas that is left. */
 export function fail(reason: u32): i64 {
   setFailure(reason)
   return -1

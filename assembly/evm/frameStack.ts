@@ -26,7 +26,7 @@ export let frame: usize = frames - FRAME_SIZE
 let checkpoints: u32 = 0
 /** EIP-3529. */
 export let refund: i64 = 0
-/** What is traced: TRACE_… of the constants. */
+/** The events to trace: TRACE_… of the constants. */
 export let traceFlags: u32 = 0
 /** START_DISCARDED of the constants. */
 export let isDiscarded: bool = false
@@ -105,7 +105,10 @@ export function pushFrame(
   return added
 }
 
-/** To be called before the world is written to: opens a checkpoint for each frame that has none. The host opens the first one. */
+/**
+ * To be called before the world is written to: opens the missing checkpoints of all frames. The
+ * host opens the first one.
+ */
 export function openCheckpoints(): void {
   const wanted = depth()
   if (wanted <= checkpoints) return
@@ -188,7 +191,7 @@ export function endFrame(status: u32, gas: i64, output: usize, outputLength: u32
   answerCaller(ended, status, gas, isCreation)
 }
 
-/** Stores the code that init code has returned. Gives the gas that is left, or -1 with the failure set. */
+/** Stores the code that init code has returned. Returns the gas that is left, or -1 with the failure set. */
 function deposit(ended: usize, gas: i64, code: usize, length: u32): i64 {
   if (length > MAX_CODE_SIZE) return refuse(CODE_SIZE)
   if (length > 0 && load<u8>(code) === RESERVED_BYTE) return refuse(INVALID_CODE)
@@ -218,7 +221,7 @@ function answerCaller(ended: usize, status: u32, gas: i64, isCreation: bool): vo
   if (copied > 0) moveBytes(load<usize>(caller, MEMORY) + load<usize>(ended, OUTPUT), returnData, copied)
 }
 
-/** Writes what `run` gives to the host. */
+/** Writes the result of `run` for the host. */
 function setResult(status: u32, gas: i64, output: usize, outputLength: u32): void {
   store<u32>(result, status, RESULT_STATUS)
   store<u32>(result, status === FAILED ? failure : NO_FAILURE, RESULT_FAILURE)

@@ -1,10 +1,12 @@
-// Fused opcodes: sequences that compilers write often, which the block loop runs as one. It reads what to run from a table of a byte for
-// each byte of code: the opcode itself, or where a sequence begins the number of the sequence, from those that are no opcode.
-// Operands are read from the code. Gas and stack are checked by block, for the sequence as for its opcodes one by one. A block is fused
-// when a frame that can pay for it enters it first, so that the work is paid for.
+// Fused opcodes: sequences that compilers write often, which the block loop runs as one. It reads
+// what to run from a table of a byte for each byte of code: the opcode itself, or at the start of a
+// sequence the sequence's number, taken from the bytes that are not opcodes. Operands are read from
+// the code. Gas and stack are checked by block, for the sequence as for its opcodes one by one. A
+// block is fused when a frame that can pay for it enters it first, so that the work is paid for.
 //
-// A sequence lies within a basic block: only its last opcode may end the block, and none is a JUMPDEST, so nothing jumps into it. Blocks are
-// decoded from their first opcode, so operands of pushes are never taken for opcodes.
+// A sequence lies within a basic block. Only its last opcode may end the block, and no opcode is a
+// JUMPDEST, so that nothing jumps into it. Blocks are decoded from their first opcode, so operands
+// of pushes are never taken for opcodes.
 import {
   OP_ADD, OP_AND, OP_DUP1, OP_DUP2, OP_DUP16, OP_EQ, OP_INVALID, OP_ISZERO, OP_JUMP, OP_JUMPI, OP_MLOAD, OP_MSTORE, OP_POP,
   OP_PUSH1, OP_PUSH4, OP_PUSH32, OP_SHL, OP_SHR, OP_SWAP1, OP_SWAP16,
@@ -59,7 +61,7 @@ function sizeOf(opcode: u32): usize {
   return isBetween(opcode, OP_PUSH1, OP_PUSH32) ? <usize>(opcode - OP_PUSH1) + 2 : 1
 }
 
-/** The offset of the JUMPDEST that the push at `at` names, or 0 for none; a jump to offset 0 is not fused. */
+/** Returns the offset of the JUMPDEST that the push at `at` names, or 0 for none; a jump to offset 0 is not fused. */
 function pushedDestination(entry: usize, at: usize): u32 {
   const bytes = load<usize>(entry, CODE_BYTES) + at
   const opcode = <u32>load<u8>(bytes)
@@ -70,7 +72,10 @@ function pushedDestination(entry: usize, at: usize): u32 {
   return load<u8>(load<usize>(entry, CODE_JUMPS) + <usize>target) !== 0 ? target : 0
 }
 
-/** Fills in a table: the code's bytes, where those that are no opcode but a number of a sequence are INVALID. The room is a multiple of 16. */
+/**
+ * Fills in a table with the code's bytes, where bytes that are numbers of sequences become INVALID.
+ * The room is a multiple of 16.
+ */
 export function copyUnfused(entry: usize, fused: usize): void {
   const code = load<usize>(entry, CODE_BYTES)
   const first = i8x16.splat(<i8>FIRST)
@@ -106,13 +111,13 @@ export function fuseBlock(entry: usize, at: usize, end: usize, fused: usize, blo
   }
 }
 
-/** Where the push is that a fused jump at `at` jumps to. */
+/** Returns where the push is that a fused jump at `at` jumps to. */
 function pushOf(at: usize, sequence: u32): usize {
   if (sequence === PUSH_JUMP || sequence === PUSH_JUMPI) return at
   return sequence === SELECTOR_JUMPI ? at + SELECTOR_SIZE : at + 1
 }
 
-/** The offset behind a sequence. */
+/** Returns the offset behind a sequence. */
 function endOf(code: usize, at: usize, sequence: u32): usize {
   if (sequence <= LAST_JUMP) {
     const push = pushOf(at, sequence)
@@ -125,7 +130,10 @@ function endOf(code: usize, at: usize, sequence: u32): usize {
   return second + sizeOf(<u32>load<u8>(code + second))
 }
 
-/** The number of the sequence that begins at an opcode, 0 for none. It is the longest that begins there or the next one. */
+/**
+ * Returns the number of the sequence that begins at an opcode, 0 for none. It is the longest that
+ * begins there or the next one.
+ */
 function sequenceAt(entry: usize, at: usize): u32 {
   const strong = strongSequenceAt(entry, at)
   if (strong !== 0) return strong
@@ -146,7 +154,7 @@ function sequenceAt(entry: usize, at: usize): u32 {
   return 0
 }
 
-/** The sequences that do more than save a step. */
+/** Returns the sequence that begins at an opcode and does more than save a step; 0 for none. */
 function strongSequenceAt(entry: usize, at: usize): u32 {
   const code = load<usize>(entry, CODE_BYTES)
   const opcode = <u32>load<u8>(code + at)
@@ -177,13 +185,13 @@ function strongSequenceAt(entry: usize, at: usize): u32 {
   return 0
 }
 
-/** Whether there is a push of a destination and JUMPI. */
+/** Returns whether there is a push of a destination and JUMPI. */
 function isJumpi(entry: usize, at: usize): bool {
   const bytes = load<usize>(entry, CODE_BYTES) + at
   return <u32>load<u8>(bytes + sizeOf(<u32>load<u8>(bytes))) === OP_JUMPI && pushedDestination(entry, at) !== 0
 }
 
-/** What is made of a mask and the opcodes behind it. */
+/** Returns the sequence for a mask and the opcodes behind it. */
 function maskAt(behind: usize): u32 {
   const opcode = <u32>load<u8>(behind)
   if (opcode === OP_AND) return MASK_AND

@@ -1,15 +1,15 @@
-// What the engine asks of its host. Pointers are into linear memory; `address` is 20 bytes, `key` and `salt` 32 bytes
+// The engine's imports from its host. Pointers are into linear memory; `address` is 20 bytes, `key` and `salt` 32 bytes
 // big-endian, `value` a word (four limbs, least significant first).
 
 /** Fills a record from the world: flags, balance, code hash. */
 @external('host', 'loadAccount')
 export declare function loadAccount(record: usize): void
 
-/** The entry of the account's code, which the host makes by `newCode` when it has none for the code hash. */
+/** Returns the entry of the account's code, which the host makes by `newCode` if the code hash is new to it. */
 @external('host', 'loadCode')
 export declare function loadCode(record: usize): usize
 
-/** The engine frees the entry: the host forgets it. */
+/** Tells the host to forget an entry, which the engine frees. */
 @external('host', 'forgetCode')
 export declare function forgetCode(code: usize): void
 
@@ -17,11 +17,14 @@ export declare function forgetCode(code: usize): void
 @external('host', 'loadSlot')
 export declare function loadSlot(address: usize, key: usize, out: usize): i32
 
-/** Whether the transaction's start made the account warm (access list, sender, coinbase …). Reads nothing from the state. */
+/**
+ * Returns whether the transaction's start made the account warm (access list, sender, coinbase …).
+ * Reads nothing from the state.
+ */
 @external('host', 'isWarmAddress')
 export declare function isWarmAddress(address: usize): i32
 
-/** Whether the access list made the slot warm. Reads nothing from the state. */
+/** Returns whether the access list made the slot warm. Reads nothing from the state. */
 @external('host', 'isWarmSlot')
 export declare function isWarmSlot(address: usize, key: usize): i32
 
@@ -55,11 +58,17 @@ export declare function emitLog(address: usize, topics: usize, topicCount: u32, 
 @external('host', 'blockHash')
 export declare function blockHash(low: u32, high: u32, out: usize): void
 
-/** Raises the creator's nonce and writes the address of the new contract; with `salt` 0 that of CREATE. Gives CREATE_… of the constants. */
+/**
+ * Raises the creator's nonce and writes the address of the new contract; with `salt` 0 that of
+ * CREATE. Returns CREATE_… of the constants.
+ */
 @external('host', 'prepareCreate')
 export declare function prepareCreate(creator: usize, salt: usize, initCode: usize, length: u32, out: usize): i32
 
-/** The address that {@link prepareCreate} would give, without any effect: for tracers of creations that do not begin. */
+/**
+ * Writes the address that {@link prepareCreate} would write, without any effect: for tracers of
+ * creations that do not begin.
+ */
 @external('host', 'creationAddress')
 export declare function creationAddress(creator: usize, salt: usize, initCode: usize, length: u32, out: usize): void
 
@@ -72,7 +81,7 @@ export declare function setCode(address: usize, code: usize, length: u32): void
 @external('host', 'selfDestruct')
 export declare function selfDestruct(address: usize, beneficiary: usize): void
 
-/** The gas left after a success; -1 minus the gas left after a revert; the lowest i64 after a failure. */
+/** Returns the gas left after a success; -1 minus the gas left after a revert; the lowest i64 after a failure. */
 @external('host', 'callPrecompile')
 export declare function callPrecompile(
   record: usize,
@@ -84,7 +93,10 @@ export declare function callPrecompile(
   flags: u32,
 ): i64
 
-/** `sp` points to the top word, `stack` to the lowest; an empty stack has `sp` one word below `stack`. */
+/**
+ * Reports a step. `sp` points to the top word, `stack` to the lowest; an empty stack has `sp` one
+ * word below `stack`.
+ */
 @external('host', 'traceStep')
 export declare function traceStep(
   pc: u32,
@@ -103,7 +115,7 @@ export declare function traceStep(
   need: u32,
 ): void
 
-/** `kind` is the opcode of the call; `value` 0 where the kind has none. */
+/** Reports a new frame. `kind` is the opcode of the call; `value` is 0 for kinds without a value. */
 @external('host', 'traceEnter')
 export declare function traceEnter(
   depth: u32,

@@ -28,14 +28,14 @@ export { environment, message, result } from './layout'
 
 /** Gas after which the loop is left and entered again, so that V8 can switch to its optimized version. */
 const INNER_SLICE: i64 = 2_000_000
-/** What entering or leaving a frame counts as work. */
+/** Work that entering or leaving a frame counts. */
 const FRAME_WORK: i64 = 500
 
 let seed: u64 = 0
 let fork: u32 = u32.MAX_VALUE
 let blobHashes: usize = 0
 
-/** Room for `length` bytes until the next {@link reset}: the blob hashes of a transaction. */
+/** Reserves `length` bytes until the next {@link reset}: for the blob hashes of a transaction. */
 export function allocate(length: u32): usize {
   if (blobHashes !== 0) heap.free(blobHashes)
   blobHashes = heap.alloc(length)
@@ -56,7 +56,7 @@ export function reset(): void {
   shrinkBuffers()
 }
 
-/** Room for the output of a precompile that is being called. */
+/** Reserves room for the output of a precompile that is being called. */
 export function reserveOutput(length: u32): usize {
   return reserveReturnData(length)
 }
@@ -94,11 +94,14 @@ function setUp(): void {
   fork = load<u32>(environment, ENV_FORK)
   setFork(fork)
   defineOpcodes(hasCountLeadingZeros)
-  // the blocks of known codes were measured by other rules
+  // the blocks of cached bytecode were measured by other rules
   freeUnused()
 }
 
-/** Goes on with the run for about `slice` gas of work. RUN_DONE: the result is filled in. A bounded run that pauses is dropped. */
+/**
+ * Continues the run for about `slice` gas of work. RUN_DONE: the result is filled in. A bounded run
+ * that pauses is dropped.
+ */
 export function run(slice: i64): i32 {
   while (frame >= frames) {
     if (slice <= 0) return RUN_PAUSED

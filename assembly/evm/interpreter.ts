@@ -51,7 +51,8 @@ import {
   setLimbs, setWord, sgt, shiftLeft, shiftRight, shl, shr, signExtend, slt, sub, swapWords, xor,
 } from './word'
 
-// The function `interpret` is compiled three times, once for each of these types, so that each loop has none of the others' checks.
+// The function `interpret` is compiled three times, once for each of these types, so that no loop
+// has the others' checks.
 
 /** Checks gas and stack at every opcode. */
 export type PlainLoop = i32
@@ -75,7 +76,7 @@ function isTracedLoop<Loop>(): bool {
 /** The number of jumps after which a code gets a table of its blocks. */
 const HOT: u32 = 32
 
-/** Whether a code has jumped so often that it gets a table of its blocks, if there is room for one. */
+/** Returns whether a code has jumped so often that it gets a table of its blocks, if there is room for one. */
 export function isWorthBlocks(entry: usize): bool {
   return load<u32>(entry, CODE_HEAT) >= HOT && hasRoomForBlocks(entry)
 }
@@ -86,7 +87,7 @@ function isHot(frame: usize, entry: usize): bool {
   return isWorthBlocks(entry) && load<u32>(frame, IS_PLAIN) === 0 && load<u32>(environment, ENV_LOOP) !== LOOP_PLAIN
 }
 
-/** The offset of the JUMPDEST that a word names, or the largest usize when it names none. */
+/** Returns the offset of the JUMPDEST that a word names, or the largest usize when it names none. */
 // @ts-ignore: decorator
 @inline
 function destination(target: usize, jumps: usize, codeLength: u32): usize {
@@ -102,8 +103,9 @@ function setBool(word: usize, value: bool): void {
 }
 
 /**
- * Runs the newest frame until it ends, makes another one, or has used `slice` gas at a jump. Gives the gas that it used. To
- * be called again while there are frames: a call begins where the last one stopped.
+ * Runs the newest frame until it ends, makes another one, or has used `slice` gas at a jump.
+ * Returns the gas that it used. To be called again while there are frames: a call begins where the
+ * last one stopped.
  */
 export function interpret<Loop>(frame: usize, slice: i64): i64 {
   const entry = load<usize>(frame, CODE)
@@ -635,7 +637,7 @@ function save(frame: usize, pc: usize, sp: usize, gas: i64): void {
   store<i64>(frame, gas, GAS)
 }
 
-/** Ends the newest frame with the failure that is set. Gives the work that was done. */
+/** Ends the newest frame with the failure that is set. Returns the work that was done. */
 function endFailed(work: i64): i64 {
   endFrame(FAILED, 0, 0, 0)
   return work
@@ -648,7 +650,7 @@ function endUnfit(work: i64, height: usize, need: u32, isOutOfGas: bool): i64 {
   return endFailed(work)
 }
 
-/** The work of a loop that a call ended. The gas that the callee was given is not used yet. */
+/** Returns the work of a loop that a call ended. The gas that the callee was given is not used yet. */
 function afterCall(outcome: u32, frame: usize, gasBefore: i64, gas: i64): i64 {
   if (outcome === FAILS) return endFailed(gasBefore - gas)
   const left = load<i64>(frame, GAS)
@@ -662,7 +664,7 @@ function leaveBlocks(frame: usize, pc: usize, sp: usize, gas: i64, work: i64): i
   return work
 }
 
-/** Masks for PUSH2 to PUSH32: 32 bytes for each length from 0 to 32, of which as many low bytes are set. */
+/** Masks for PUSH2 to PUSH32: 32 bytes for each length from 0 to 32, with as many low bytes set. */
 const masks: usize = heap.alloc(33 * WORD)
 
 for (let length: usize = 0; length <= 32; length++) {
@@ -671,8 +673,8 @@ for (let length: usize = 0; length <= 32; length++) {
 }
 
 /**
- * Writes the word of `length` big-endian bytes. Reads the 32 bytes that end with them: in front of and behind every code
- * there is room for it (see codes.ts), and what is missing at its end is zero.
+ * Writes the word of `length` big-endian bytes. Reads the 32 bytes that end with them: there is
+ * room for it before and after all bytecode (see codes.ts), and what is missing at its end is zero.
  */
 // @ts-ignore: decorator
 @inline

@@ -51,7 +51,7 @@ export const CHUNK: usize = 256
 export const FRAME_SIZE: usize = 272
 
 export const frames: usize = heap.alloc(FRAME_SIZE * (<usize>MAX_DEPTH + 2))
-/** It is not initialized, so that the unused part (most of it) takes no physical memory. */
+/** Stacks of all frames, not initialized: the unused part (most of them) takes no physical memory. */
 export const stacks: usize = heap.alloc(WORD * STACK_LIMIT * (<usize>MAX_DEPTH + 2))
 
 /** Room for bytes that are passed to the host: keys, addresses, words. */

@@ -25,7 +25,7 @@ const factorDigits = memory.data(40, 16)
 /** By this the digits of the quotient are estimated: {@link inverseOf} the divisor. */
 let inverse: i64 = 0
 
-/** ADDMOD: the sum has 257 bits. */
+/** Computes ADDMOD: the sum has 257 bits. */
 export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
   const b0 = load<u64>(b)
   const b1 = load<u64>(b, 8)
@@ -86,7 +86,7 @@ export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
   }
 }
 
-/** MULMOD: the product has 512 bits. */
+/** Computes MULMOD: the product has 512 bits. */
 export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
   if (isShort(modulus)) {
     const divisor = load<u64>(modulus)
@@ -107,14 +107,14 @@ export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
   finishRemainder(shift, modulus, out)
 }
 
-/** Whether a word has no more than one limb. */
+/** Returns whether a word has no more than one limb. */
 // @ts-ignore: decorator
 @inline
 function isShort(a: usize): bool {
   return (load<u64>(a, 8) | load<u64>(a, 16) | load<u64>(a, 24)) == 0
 }
 
-/** The number of bits of a word without its leading zeros. */
+/** Returns the number of bits of a word without its leading zeros. */
 // @ts-ignore: decorator
 @inline
 function bitLength(w0: u64, w1: u64, w2: u64, w3: u64): u32 {
@@ -124,7 +124,7 @@ function bitLength(w0: u64, w1: u64, w2: u64, w3: u64): u32 {
   return 64 - u32(i64.clz(w0))
 }
 
-/** The number of bits of a word in memory. */
+/** Returns the number of bits of a word in memory. */
 // @ts-ignore: decorator
 @inline
 function lengthOf(a: usize): u32 {
@@ -150,7 +150,7 @@ function digitsOf(bits: u32): u32 {
   return (bits + 28) / 29
 }
 
-/** The divisor that `divideColumns` is set to. At first 0, which is none of more than one limb. */
+/** The divisor that `divideColumns` is set to. At first 0, unlike any divisor of more than one limb. */
 const knownDivisor = memory.data<u64>([0, 0, 0, 0])
 let divisorLength: u32 = 0
 let divisorShift: u64 = 0
@@ -188,7 +188,7 @@ function setDivisor(divisor: usize): void {
   uses = 0
 }
 
-/** Algorithm 4 for the remainder alone: (r, u) modulo d, r < d. */
+/** Returns the remainder by algorithm 4: (r, u) modulo d, r < d. */
 // @ts-ignore: decorator
 @inline
 function remainderOfTwo(r: u64, u: u64, d: u64, v: u64): u64 {
@@ -199,7 +199,10 @@ function remainderOfTwo(r: u64, u: u64, d: u64, v: u64): u64 {
   return once >= d ? once - d : once
 }
 
-/** a × b modulo one limb that is not 0: both words are reduced at once, which overlaps, and then their product. */
+/**
+ * Returns a × b modulo one limb that is not 0: both words are reduced at once, which overlaps, and
+ * then their product.
+ */
 function multiplyModuloOne(a: usize, b: usize, modulus: u64): u64 {
   const bits = i64.clz(modulus)
   const d = modulus << bits
@@ -249,7 +252,7 @@ function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize): v
   store<u64>(out, w4 >>> 5, 72)
 }
 
-/** What estimates are multiplied by: 2^60 / T, from the 64 highest bits of the divisor. */
+/** Returns the factor of estimates: 2^60 / T, from the 64 highest bits of the divisor. */
 // @ts-ignore: decorator
 @inline
 function inverseOf(highest: u64): i64 {
@@ -458,7 +461,7 @@ function finishRemainder(bits: u64, divisor: usize, out: usize): void {
   }
 }
 
-/** Two digits in the halves of a limb. */
+/** Returns two digits in the halves of a limb. */
 // @ts-ignore: decorator
 @inline
 function pairOfDigits(digits: u64): i64 {

@@ -1,4 +1,5 @@
-// What every opcode costs, takes and gives (yellow paper, appendix H, and the EIPs up to Osaka), and what else differs by fork.
+// Every opcode's cost, and how many items it takes and pushes (yellow paper, appendix H, and the
+// EIPs up to Osaka), and other differences between forks.
 import {
   FORK_OSAKA, FORK_PRAGUE, OP_ADD, OP_ADDMOD, OP_ADDRESS, OP_AND, OP_BALANCE, OP_BASEFEE, OP_BLOBBASEFEE, OP_BLOBHASH,
   OP_BLOCKHASH, OP_BYTE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY, OP_CALLDATALOAD, OP_CALLDATASIZE, OP_CALLVALUE,
@@ -30,7 +31,10 @@ function define(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   store<u8>(endings + opcode, 0)
 }
 
-/** Like {@link define}, for an opcode that ends its basic block: it jumps, ends the frame, reads the gas, or can fail by itself. */
+/**
+ * Defines like {@link define} an opcode that ends its basic block: it jumps, ends the frame, reads
+ * the gas, or can fail by itself.
+ */
 function defineEnding(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   define(opcode, inputs, outputs, gas)
   store<u8>(endings + opcode, 1)

@@ -1,4 +1,4 @@
-// Opcodes whose price depends on their operands, but for MLOAD, MSTORE and MSTORE8, which the loop runs itself.
+// Opcodes whose price depends on their operands, except MLOAD, MSTORE and MSTORE8, which the loop runs itself.
 import {
   OP_BALANCE, OP_CALLDATACOPY, OP_CODECOPY, OP_EXP, OP_EXTCODECOPY, OP_EXTCODEHASH, OP_EXTCODESIZE, OP_KECCAK256,
   OP_LOG0, OP_MCOPY, OP_RETURNDATACOPY, OP_SLOAD, OP_SSTORE, OP_TSTORE, OUT_OF_GAS,
@@ -12,7 +12,7 @@ import { sload, sstore, tstore } from './storageOpcodes'
 
 export const EXP_BYTE: i64 = 50
 
-/** Runs `opcode`, whose fixed price is paid. Gives the gas that is left, or -1 with the failure set. */
+/** Runs `opcode`, whose fixed price is paid. Returns the gas that is left, or -1 with the failure set. */
 export function runPriced(opcode: u32, frame: usize, sp: usize, gas: i64): i64 {
   switch (opcode) {
     case OP_EXP:
@@ -48,7 +48,7 @@ export function runPriced(opcode: u32, frame: usize, sp: usize, gas: i64): i64 {
   }
 }
 
-/** EIP-160. */
+/** Runs EXP, with the price of EIP-160. */
 function exponentiate(sp: usize, gas: i64): i64 {
   gas -= EXP_BYTE * <i64>byteLength(sp - WORD)
   if (gas < 0) return fail(OUT_OF_GAS)

@@ -11,7 +11,7 @@ let next: usize = first + HEADER
 let end: usize = first + CHUNK
 store<usize>(first, 0)
 
-/** `size` bytes, a multiple of 16 and no larger than a chunk, all zero. */
+/** Reserves `size` bytes, a multiple of 16 and no larger than a chunk, all zero. */
 export function allocateRecord(size: usize): usize {
   if (next + size > end) {
     const added = heap.alloc(CHUNK)
@@ -80,14 +80,15 @@ export function countRecord(table: usize): bool {
   return true
 }
 
-// The hash of the tables: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and Kaser, "Strongly universal string hashing is
-// fast"), so that nobody can choose keys that fall into one bucket. The factors come from a seed that differs from instance to
-// instance. They change how long a run takes, never its result.
+// The hash of the tables: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and
+// Kaser, "Strongly universal string hashing is fast"), so that an attacker cannot choose keys that
+// fall into one bucket. The factors come from a seed that differs from instance to instance. They
+// change how long a run takes, never its result.
 
 const FACTORS: usize = 10
 const factors: usize = heap.alloc(FACTORS * 8)
 
-/** splitmix64, as a source of factors. */
+/** Makes the factors from a seed by splitmix64. */
 export function seedTables(seed: u64): void {
   for (let i: usize = 0; i < FACTORS; i++) {
     seed += 0x9e3779b97f4a7c15
@@ -98,7 +99,7 @@ export function seedTables(seed: u64): void {
   }
 }
 
-/** The hash of a word and a number. */
+/** Returns the hash of a word and a number. */
 export function hashWord(word: usize, owner: u32): u32 {
   let sum = load<u64>(factors) + load<u64>(factors, 8) * <u64>owner
   sum += load<u64>(factors, 16) * <u64>load<u32>(word)
@@ -112,7 +113,7 @@ export function hashWord(word: usize, owner: u32): u32 {
   return <u32>(sum >> 32)
 }
 
-/** The hash of 20 bytes. */
+/** Returns the hash of 20 bytes. */
 export function hashAddress(address: usize): u32 {
   let sum = load<u64>(factors)
   sum += load<u64>(factors, 16) * <u64>load<u32>(address)

@@ -28,7 +28,7 @@ export function slotsChanged(): void {
   epoch++
 }
 
-/** The record of a slot, or 0 when the run has none. */
+/** Returns the record of a slot, or 0 when the run has no such record. */
 function findSlot(owner: usize, key: usize): usize {
   let slot = load<usize>(bucketOf(table, hashWord(key, <u32>owner)))
   while (slot !== 0) {
@@ -59,8 +59,9 @@ function chain(slot: usize): void {
 }
 
 /**
- * The current record of a storage slot of the account `record`, whose key is a word; 0 when it is cold and `gas` is below
- * `coldCost`: nothing is read from the state before it is paid for. Does not warm it.
+ * Returns the current record of a storage slot of the account `record`, whose key is a word; 0 when
+ * it is cold and `gas` is below `coldCost`: nothing is read from the state before it is paid for.
+ * Does not warm it.
  */
 export function slotAt(record: usize, key: usize, gas: i64, coldCost: i64): usize {
   let slot = findSlot(record, key)
@@ -85,7 +86,7 @@ function reload(slot: usize): void {
   loadSlot(load<usize>(slot, SLOT_OWNER), slot + SLOT_KEY, slot + SLOT_VALUE)
 }
 
-/** Whether a slot is warm, by its record where there is one. */
+/** Returns whether a slot is warm, by its record where there is one. */
 export function isSlotWarm(record: usize, key: usize): bool {
   const slot = findSlot(record, key)
   if (slot !== 0) return load<u32>(slot, SLOT_IS_WARM) !== 0
@@ -105,7 +106,7 @@ export function setSlot(slot: usize, value: usize): void {
   markDirty(slot)
 }
 
-/** The record of a slot of transient storage (EIP-1153), or 0 when nothing was ever stored in it. */
+/** Returns the record of a slot of transient storage (EIP-1153), or 0 when nothing was ever stored in it. */
 export function findTransient(record: usize, key: usize): usize {
   return findSlot(record | TRANSIENT, key)
 }
@@ -127,7 +128,7 @@ let dirtyList: usize = heap.alloc(INITIAL_DIRTY)
 let dirtyCapacity: usize = INITIAL_DIRTY
 let dirtyLength: usize = 0
 
-/** To be called when a slot has got a value that the world does not have. */
+/** Called when a slot has got a value that the world does not have. */
 function markDirty(slot: usize): void {
   if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
   store<u32>(slot, 1, SLOT_IS_DIRTY)
@@ -167,7 +168,7 @@ export function dropDirtySlots(): void {
   dirtyLength = 0
 }
 
-/** For a new run: the records are gone. */
+/** Forgets the records, which a new run does not have. */
 export function forgetDirtySlots(): void {
   dirtyLength = 0
   if (dirtyCapacity > 1 << 16) {

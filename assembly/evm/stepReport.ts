@@ -57,7 +57,7 @@ export function reportStep(frame: usize, opcode: u32): void {
   )
 }
 
-/** The opcode's price; where it fails before it runs, its fixed price, with the failure set. */
+/** Returns the opcode's price; where it fails before it runs, its fixed price, with the failure set. */
 function priceOf(frame: usize, opcode: u32, sp: usize, gas: i64): i64 {
   setFailure(NO_FAILURE)
   clearStoreRefund()
@@ -85,7 +85,7 @@ function priceOf(frame: usize, opcode: u32, sp: usize, gas: i64): i64 {
 
 const address: usize = heap.alloc(WORD)
 
-/** The part that geth counts as fixed in opcodes that read an account: the price of a warm one. */
+/** Returns the part that geth counts as fixed in opcodes that read an account: the price of a warm one. */
 function accessPrice(opcode: u32): i64 {
   switch (opcode) {
     case OP_BALANCE:
@@ -102,7 +102,10 @@ function accessPrice(opcode: u32): i64 {
   }
 }
 
-/** Beyond the fixed price of properties and {@link accessPrice}, from `gas`, which has paid that. Sets the failure. */
+/**
+ * Returns the price beyond the fixed price of properties and {@link accessPrice}, from `gas`, which
+ * has paid those. Sets the failure.
+ */
 function dynamicPrice(frame: usize, opcode: u32, sp: usize, gas: i64): i64 {
   switch (opcode) {
     case OP_EXP:
@@ -157,7 +160,7 @@ function dynamicPrice(frame: usize, opcode: u32, sp: usize, gas: i64): i64 {
   }
 }
 
-/** A length for computing prices: a longer one fails anyway, since no gas pays for its memory. */
+/** Returns a length for computing prices: a longer one fails anyway, since no gas pays for its memory. */
 function clamped(word: usize): u64 {
   return min(saturatedU64(word), MAX_PRICED_END)
 }
@@ -177,13 +180,16 @@ function rangePrice(frame: usize, end: u64): i64 {
   return 0
 }
 
-/** The extra price of a cold account. */
+/** Returns the extra price of a cold account. */
 function coldPrice(word: usize): i64 {
   addressOfWord(address, word)
   return peekAccessCost(address) - WARM_ACCESS
 }
 
-/** What the SSTORE that was priced last adds to the refund counter: geth changes the counter while it computes the price. */
+/**
+ * Change of the refund counter by the SSTORE that was priced last: geth changes the counter while
+ * it computes the price.
+ */
 let storeRefund: i64 = 0
 
 function clearStoreRefund(): void {
@@ -208,7 +214,7 @@ function createPrice(frame: usize, opcode: u32, sp: usize): i64 {
   return memoryPrice(frame, sp - WORD, sp - 2 * WORD) + initCodeCost(opcode === OP_CREATE2 ? OP_CREATE2 : 0, length)
 }
 
-/** With the gas that the callee gets, as geth reports it. */
+/** Returns the price of a call with the callee's gas, as geth reports it. */
 function callPrice(frame: usize, kind: u32, sp: usize, gas: i64): i64 {
   const hasValue = kind === OP_CALL || kind === OP_CALLCODE
   const carriesValue = hasValue && !isZero(sp - 2 * WORD)

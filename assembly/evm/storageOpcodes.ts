@@ -1,5 +1,6 @@
-// SLOAD, SSTORE, TLOAD and TSTORE. All gas of SLOAD and SSTORE is charged here; TLOAD and TSTORE have a fixed price, which is in
-// opcodeTable.ts. Each function takes the gas and gives what is left, or -1 with the failure set.
+// SLOAD, SSTORE, TLOAD and TSTORE. All gas of SLOAD and SSTORE is charged here; TLOAD and TSTORE
+// have a fixed price, which is in opcodeTable.ts. Each function takes the gas and returns what is
+// left, or -1 with the failure set.
 //
 // SSTORE: EIP-2200 (price by original, current and new value; the sentry), EIP-2929 (cold slots), EIP-3529 (refunds).
 import { OUT_OF_GAS, WRITE_PROTECTION } from './constants'
@@ -20,7 +21,7 @@ const CLEAR_REFUND: i64 = 4_800
 /** EIP-2200: with no more gas than this, the stipend of a call that carries value, SSTORE fails. */
 export const SENTRY: i64 = 2_300
 
-/** SLOAD: charges 100 for a warm slot or 2,100 for a cold one (EIP-2929). */
+/** Runs SLOAD: charges 100 for a warm slot or 2,100 for a cold one (EIP-2929). */
 export function sload(frame: usize, sp: usize, gas: i64): i64 {
   const slot = slotAt(load<usize>(frame, RECORD), sp, gas, COLD_SLOT)
   if (slot === 0) return fail(OUT_OF_GAS)
@@ -35,7 +36,7 @@ export function sload(frame: usize, sp: usize, gas: i64): i64 {
   return gas
 }
 
-/** What SSTORE costs without the surcharge of a cold slot (EIP-2200, with the prices of EIP-2929). */
+/** Returns the cost of SSTORE without the surcharge of a cold slot (EIP-2200, with the prices of EIP-2929). */
 export function sstoreCost(slot: usize, value: usize): i64 {
   if (eq(slot + SLOT_VALUE, value)) return WARM_SLOT
   if (!eq(slot + SLOT_ORIGINAL, slot + SLOT_VALUE)) return WARM_SLOT
@@ -74,7 +75,7 @@ export function sstore(frame: usize, sp: usize, gas: i64): i64 {
   return gas
 }
 
-/** By how much the refund counter changes when the slot gets this value (EIP-3529). */
+/** Returns the change of the refund counter when the slot gets this value (EIP-3529). */
 export function sstoreRefund(slot: usize, value: usize): i64 {
   const original = slot + SLOT_ORIGINAL
   const current = slot + SLOT_VALUE

@@ -6,7 +6,7 @@ const UNDO_VALUE: u32 = 0
 const UNDO_SLOT_WARM: u32 = 1
 const UNDO_ACCOUNT_WARM: u32 = 2
 
-/** An entry: kind, record, and at 16 the former value. */
+/** An entry: kind, record, and at 16 the previous value. */
 const ENTRY: usize = 48
 
 let log: usize = heap.alloc(1 << 16)
@@ -25,7 +25,7 @@ function append(kind: u32, record: usize): usize {
   return entry
 }
 
-/** To be called before a slot's value changes. */
+/** Called before a slot's value changes. */
 export function recordValue(slot: usize): void {
   copyWord(append(UNDO_VALUE, slot) + 16, slot + SLOT_VALUE)
 }

@@ -30,7 +30,7 @@ export function swapWords(a: usize, b: usize): void {
   setLimbs(b, limb0, limb1, limb2, limb3)
 }
 
-/** A word from a number. */
+/** Writes a number as a word. */
 // @ts-ignore: decorator
 @inline
 export function setWord(word: usize, value: u64): void {
@@ -59,14 +59,14 @@ export function reversed(half: v128): v128 {
   return v128.shuffle<i8>(half, half, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 }
 
-/** Whether the word is below 2^64: its lowest limb then is its value. */
+/** Returns whether the word is below 2^64: its lowest limb then is its value. */
 // @ts-ignore: decorator
 @inline
 export function fitsU64(word: usize): bool {
   return (load<u64>(word, 8) | load<u64>(word, 16) | load<u64>(word, 24)) === 0
 }
 
-/** The word's value, or 2^64 - 1 when it is larger. */
+/** Returns the word's value, or 2^64 - 1 when it is larger. */
 // @ts-ignore: decorator
 @inline
 export function saturatedU64(word: usize): u64 {
@@ -89,7 +89,7 @@ export function maskAddress(to: usize, word: usize): void {
   setLimbs(to, load<u64>(word), load<u64>(word, 8), load<u32>(word, 16), 0)
 }
 
-/** The word of an address of 20 bytes. */
+/** Writes an address of 20 bytes as a word. */
 // @ts-ignore: decorator
 @inline
 export function wordOfAddress(to: usize, address: usize): void {
@@ -100,7 +100,7 @@ export function wordOfAddress(to: usize, address: usize): void {
 
 // Arithmetic.
 
-/** The upper half of a × b. */
+/** Returns the upper half of a × b. */
 // @ts-ignore: decorator
 @inline
 export function multiplyHigh(a: u64, b: u64): u64 {
@@ -250,7 +250,7 @@ export function not(a: usize, out: usize): void {
   setLimbs(out, ~load<u64>(a), ~load<u64>(a, 8), ~load<u64>(a, 16), ~load<u64>(a, 24))
 }
 
-/** The borrow that a - b leaves after three limbs. */
+/** Returns the borrow that a - b leaves after three limbs. */
 // @ts-ignore: decorator
 @inline
 function borrowOfThree(a: usize, b: usize): u64 {
@@ -277,7 +277,7 @@ export function gt(a: usize, b: usize): bool {
   return lt(b, a)
 }
 
-/** Signed (two's complement) a < b: the order of unsigned words whose sign bits are turned over. */
+/** Returns whether a < b, signed (two's complement): the order of unsigned words whose sign bits are turned over. */
 // @ts-ignore: decorator
 @inline
 export function slt(a: usize, b: usize): bool {
@@ -310,14 +310,14 @@ export function isZero(a: usize): bool {
   return (load<u64>(a) | load<u64>(a, 8) | load<u64>(a, 16) | load<u64>(a, 24)) == 0
 }
 
-/** Whether a word is below `bound`. */
+/** Returns whether a word is below `bound`. */
 // @ts-ignore: decorator
 @inline
 function isBelow(a: usize, bound: u64): bool {
   return (load<u64>(a, 8) | load<u64>(a, 16) | load<u64>(a, 24)) == 0 && load<u64>(a) < bound
 }
 
-/** BYTE: the byte of `value` at `index`, 0 being the most significant; 0 from index 32 on. */
+/** Computes BYTE: the byte of `value` at `index`, 0 being the most significant; 0 from index 32 on. */
 // @ts-ignore: decorator
 @inline
 export function byte(index: usize, value: usize, out: usize): void {
@@ -326,14 +326,14 @@ export function byte(index: usize, value: usize, out: usize): void {
   setLimbs(out, result, 0, 0, 0)
 }
 
-/** The upper limb of (high, low) shifted left by 0 to 63 bits. */
+/** Returns the upper limb of (high, low) shifted left by 0 to 63 bits. */
 // @ts-ignore: decorator
 @inline
 export function shiftPairLeft(high: u64, low: u64, bits: u64): u64 {
   return (high << bits) | ((low >>> 1) >>> (63 - bits))
 }
 
-/** The lower limb of (high, low) shifted right by 0 to 63 bits. */
+/** Returns the lower limb of (high, low) shifted right by 0 to 63 bits. */
 // @ts-ignore: decorator
 @inline
 export function shiftPairRight(high: u64, low: u64, bits: u64): u64 {
@@ -359,7 +359,7 @@ export function shiftLeft(by: u32, value: usize, out: usize): void {
   }
 }
 
-/** SHL (EIP-145). */
+/** Computes SHL (EIP-145). */
 export function shl(amount: usize, value: usize, out: usize): void {
   if (isBelow(amount, 256)) shiftLeft(load<u32>(amount), value, out)
   else setLimbs(out, 0, 0, 0, 0)
@@ -385,20 +385,20 @@ export function shiftRight(by: u32, value: usize, out: usize, fill: u64): void {
   }
 }
 
-/** SHR (EIP-145). */
+/** Computes SHR (EIP-145). */
 export function shr(amount: usize, value: usize, out: usize): void {
   if (isBelow(amount, 256)) shiftRight(load<u32>(amount), value, out, 0)
   else setLimbs(out, 0, 0, 0, 0)
 }
 
-/** SAR (EIP-145). */
+/** Computes SAR (EIP-145). */
 export function sar(amount: usize, value: usize, out: usize): void {
   const fill = u64(load<i64>(value, 24) >> 63)
   if (isBelow(amount, 256)) shiftRight(load<u32>(amount), value, out, fill)
   else setLimbs(out, fill, fill, fill, fill)
 }
 
-/** CLZ (EIP-7939): the number of leading zero bits, 256 of 0. */
+/** Computes CLZ (EIP-7939): the number of leading zero bits, 256 of 0. */
 export function clz(a: usize, out: usize): void {
   let zeros = i64.clz(load<u64>(a, 24))
   if (zeros == 64) {
@@ -411,7 +411,7 @@ export function clz(a: usize, out: usize): void {
   setLimbs(out, zeros, 0, 0, 0)
 }
 
-/** SIGNEXTEND: `size` is the index of the byte, from the least significant, that holds the sign. */
+/** Computes SIGNEXTEND: `size` is the index of the byte, from the least significant, that holds the sign. */
 export function signExtend(size: usize, value: usize, out: usize): void {
   if (!isBelow(size, 31)) {
     copyWord(out, value)

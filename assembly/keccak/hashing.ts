@@ -13,7 +13,7 @@ export function inputAddress(): usize {
   return input
 }
 
-/** How many bytes there is room for. */
+/** Returns how many bytes there is room for. */
 export function inputSize(): u32 {
   return LONGEST
 }

@@ -2,7 +2,7 @@
 // states, in a loop of two rounds. Lanes in local variables, or more rounds unrolled, are slower: registers spill, and the code
 // outgrows the processor's cache of decoded instructions.
 //
-// Six lanes are kept complemented (the Keccak team's "lane complementing"), which leaves one negation in most rows of χ.
+// Six lanes are stored complemented (the Keccak team's "lane complementing"), which leaves one negation in most rows of χ.
 import { copyWord } from '../evm/word'
 
 /** The lane (x, y) is at 8 × (x + 5y). Six lanes are complemented, between permutations too. */
@@ -228,7 +228,10 @@ function absorb(data: usize, lanes: u32): void {
   for (let i: usize = 0; i < end; i += 8) store<u64>(state + i, load<u64>(state + i) ^ load<u64>(data + i))
 }
 
-/** The last `count` (1 to 7) bytes of an input, the first of them in the lowest bits. Reads nothing outside of the input. */
+/**
+ * Returns the last `count` (1 to 7) bytes of an input, the first of them in the lowest bits. Reads
+ * nothing outside of the input.
+ */
 function lastBytes(end: usize, count: u32, length: u32): u64 {
   if (length >= 8) return load<u64>(end - 8) >>> u64(64 - (count << 3))
   let bytes: u64 = 0
@@ -242,7 +245,10 @@ function reversedBytes(a: v128): v128 {
   return v128.shuffle<u8>(a, a, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 }
 
-/** keccak-256 (Keccak's original padding) of `length` bytes, written as a word: the last byte of the hash first. */
+/**
+ * Computes keccak-256 (Keccak's original padding) of `length` bytes, written as a word: the last
+ * byte of the hash first.
+ */
 export function keccak256(data: usize, length: u32, out: usize): void {
   let left = length
   clearState()

@@ -34,8 +34,8 @@ const SLOT_RESULT: u32 = 1
 const SLOT_SQUARE: u32 = 2
 
 /**
- * Lays out the memory for numbers of `count` limbs, an even number, and gives where `room` bytes can be put.
- * 0 when the memory cannot grow that far.
+ * Lays out the memory for numbers of `count` limbs, an even number, and returns where `room` bytes
+ * can be put. Returns 0 when the memory cannot grow that far.
  */
 export function prepare(count: u32, room: u32): u32 {
   limbs = count
@@ -94,7 +94,7 @@ export function getResult(address: u32, length: u32): void {
 
 /**
  * Makes the result itself to the power of an exponent modulo the odd modulus in its slot; R² modulo it is in the slot of the
- * square, with R = 2^(28 · limbs), at least four times the modulus. What is written may be the modulus in place of zero.
+ * square, with R = 2^(28 · limbs), at least four times the modulus. What is written may be the modulus instead of zero.
  */
 export function powerModuloOdd(exponent: u32, present: u32, length: f64, negatedInverse: u32): void {
   isOdd = true
@@ -106,7 +106,10 @@ export function powerModuloOdd(exponent: u32, present: u32, length: f64, negated
   montgomery(result, result, square)
 }
 
-/** As {@link powerModuloOdd}, modulo 2 to the number of bits that the limbs have with `mask` in the highest. */
+/**
+ * Does the same as {@link powerModuloOdd}, modulo 2 to the number of bits that the limbs have with
+ * `mask` in the highest.
+ */
 export function powerModuloTwo(exponent: u32, present: u32, length: f64, mask: u32): void {
   isOdd = false
   topMask = u64(mask)
@@ -130,8 +133,9 @@ function bitAt(exponent: u32, present: u32, position: u64): u32 {
 }
 
 /**
- * The result becomes the first entry of the table to the power of an exponent of `length` bytes, the first of which is not zero
- * and of which those after the first `present` are: sliding windows that end in a one.
+ * Computes as the result the first entry of the table to the power of an exponent of `length`
+ * bytes. Its first byte is not zero, and all bytes after the first `present` are zero. Uses sliding
+ * windows that end in a one.
  */
 function power(exponent: u32, present: u32, length: u64): void {
   const bits = length << 3

@@ -1,8 +1,8 @@
 // What the tries ask of their host. Each function may throw, which ends the call of the module.
 
 /**
- * Reads a stored node into memory that `reserveNode` gives.
- * @returns its length; 0 when there is none
+ * Reads a stored node into memory that `reserveNode` returns.
+ * @returns its length; 0 when the node does not exist
  */
 @external('host', 'readNode')
 export declare function readNode(key: usize, length: u32): u32

@@ -1,5 +1,5 @@
-// Merkle-Patricia tries for the state (src/state/trieEngine.ts): keeps stored nodes in memory, computes what an update makes of them, and
-// gives that as operations for the database.
+// Merkle-Patricia tries for the state (src/state/trieEngine.ts): caches stored nodes in memory,
+// computes how an update changes them, and returns the changes as operations for the database.
 import { OPERATION_BYTES } from './trieLayout'
 import { addNode, copyKey, findNode, removeNode, replaceNode } from './nodes'
 import { hasLeaf as has, findMissing as find } from './paths'
@@ -23,7 +23,7 @@ const TRIE_NODE: u8 = 7
 let input: usize = heap.alloc(1 << 12)
 let inputRoom: u32 = 1 << 12
 
-/** Memory for what the next call is given. */
+/** Reserves memory for the input of the next call. */
 export function reserveInput(length: u32): usize {
   if (length > inputRoom) {
     input = heap.realloc(input, length)
@@ -36,17 +36,17 @@ export function rootAddress(): usize {
   return rootHash
 }
 
-/** See `updateTrie`; the input is the owner (`ownerLength` bytes, padded to 32) and the updates. */
+/** Runs `updateTrie`; the input is the owner (`ownerLength` bytes, padded to 32) and the updates. */
 export function update(ownerLength: u32, count: u32, isWiped: bool): void {
   updateTrie(input, ownerLength, input + 32, count, isWiped)
 }
 
-/** Whether a trie has a key, or any; the input is the owner, padded to 32 bytes, and the key. */
+/** Returns whether a trie has a key, or any; the input is the owner, padded to 32 bytes, and the key. */
 export function hasLeaf(ownerLength: u32, isAny: bool): bool {
   return has(input, ownerLength, input + 32, isAny)
 }
 
-/** See `findMissing`: all addresses are in the input, which begins with the owner. */
+/** Runs `findMissing`: all addresses are in the input, which begins with the owner. */
 export function findMissing(ownerLength: u32, list: usize, parts: usize, count: u32, keys: usize, missing: usize): u32 {
   return find(input, ownerLength, list, parts, count, keys, missing)
 }

@@ -55,7 +55,7 @@ export function namesBytes(): u32 {
   return namesLength
 }
 
-/** Empties the log, also of what a call that failed has left. A history is kept unless `high` is -1. */
+/** Empties the log, also after a call that failed. A history is written unless `high` is -1. */
 export function beginLog(high: i32, low: u32): void {
   emptyLog()
   namesLength = 0

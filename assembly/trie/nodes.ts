@@ -1,6 +1,7 @@
-// Stored nodes of tries that are kept in memory: the RLP of each by its database key, in a hash table. A node that was looked up since
-// it was added is passed over once when nodes are dropped ("second chance"). Addresses of nodes stay valid until nodes are added
-// under keys that are there already, removed or dropped, which no walk over a trie does.
+// Stored nodes of tries that are cached in memory: the RLP of each by its database key, in a hash
+// table. A node that was looked up since it was added is passed over once when nodes are dropped
+// ("second chance"). Addresses of nodes stay valid until nodes are added under keys that are there
+// already, removed or dropped, which no walk over a trie does.
 import { fail, readNode } from './host'
 import { FAILURE_NODE } from './trieLayout'
 
@@ -39,10 +40,13 @@ let bytes: u32 = 0
 let owner: u32 = 0
 /** Fraction of the golden ratio: a factor that mixes well. */
 const MIX: u64 = 0x9e3779b97f4a7c15
-/** An odd number that whoever chooses paths does not know: each trie has its own, and its nodes keep the hashes that were made with it. */
+/**
+ * An odd number that is unknown to an attacker who chooses paths: each trie has its own, and its
+ * nodes store the hashes that were made with it.
+ */
 let secret: u64 = MIX
 
-/** What is read, added and removed from now on belongs to this trie, whose seed is always the same. */
+/** Selects the trie whose nodes are read, added and removed from now on. A trie's seed is always the same. */
 export function useTrie(id: u32, seed: u64): void {
   owner = id
   secret = (seed << 1) ^ MIX
@@ -97,7 +101,7 @@ function bucketOf(hash: u32): usize {
   return buckets + (usize(hash & (bucketCount - 1)) << 2)
 }
 
-/** The node of the key, if it is in memory; otherwise 0. */
+/** Returns the node of the key, if it is in memory; otherwise 0. */
 export function findNode(): usize {
   const hash = hashOfKey()
   let node = usize(load<u32>(bucketOf(hash)))
@@ -111,7 +115,7 @@ export function findNode(): usize {
   return 0
 }
 
-/** The node of the key, from memory or from the host; 0 when there is none. */
+/** Returns the node of the key, from memory or from the host; 0 when it does not exist. */
 export function getNode(): usize {
   const known = findNode()
   if (known !== 0) return known
@@ -122,7 +126,7 @@ export function getNode(): usize {
 let nodeInput: usize = heap.alloc(1024)
 let nodeInputLength: u32 = 1024
 
-/** Memory into which the host writes a node that it reads. */
+/** Reserves memory into which the host writes a node that it reads. */
 export function reserveNode(length: u32): usize {
   if (length > nodeInputLength) {
     nodeInput = heap.realloc(nodeInput, length)

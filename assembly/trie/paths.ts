@@ -82,13 +82,13 @@ function walk(low: u32, high: u32, depth: u32): void {
   }
 }
 
-/** Whether the nibbles [depth, end) of a key are those of the path. */
+/** Returns whether the nibbles [depth, end) of a key are those of the path. */
 function matches(other: usize, depth: u32, end: u32): bool {
   for (let i = depth; i < end; i++) if (nibbleAt(path, i) !== nibbleAt(other, i)) return false
   return true
 }
 
-/** Whether a trie has a key of 32 bytes, or any key. */
+/** Returns whether a trie has a key of 32 bytes, or any key. */
 export function hasLeaf(owner: usize, length: u32, wanted: usize, isAny: bool): bool {
   let depth: u32 = 0
   while (true) {

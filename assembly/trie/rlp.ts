@@ -14,10 +14,11 @@ export const EXTENSION_ROOM: u32 = 80
 /** Longest RLP of a leaf without its value. */
 export const LEAF_ROOM: u32 = 48
 
-/** References of a branch's children: of each address and length; 0: there is none. */
+/** References of a branch's children: address and length of each; 0 for a missing child. */
 export const REFERENCES: usize = 16 * 8
 
-// What `readItem` has read: where its content (of a list: all of it) begins, its length, and where the next item begins.
+// The item that `readItem` has read: where its content begins (for a list, the list itself), its
+// length, and where the next item begins.
 let itemAt: usize = 0
 let itemLength: u32 = 0
 let itemEnd: usize = 0
@@ -60,7 +61,7 @@ export const IS_BRANCH: u32 = 0
 export const IS_EXTENSION: u32 = 1
 export const IS_LEAF: u32 = 2
 
-/** What kind of node the RLP is of; of a branch, `references` gets those of its children. */
+/** Returns the kind of node that the RLP encodes; for a branch, `references` gets those of its children. */
 export function readRLP(rlp: usize, length: u32, references: usize): u32 {
   readItem(rlp)
   if (!isList || itemLength !== length) fail(FAILURE_NODE, 0)
@@ -96,7 +97,7 @@ export function readRLP(rlp: usize, length: u32, references: usize): u32 {
   return IS_BRANCH
 }
 
-/** Which children a branch has: bit i is set when there is child i. */
+/** Returns which children a branch has: bit i is set when there is child i. */
 export function childMask(references: usize): u32 {
   let mask: u32 = 0
   for (let i: u32 = 0; i < 16; i++) if (load<u32>(references + (usize(i) << 3), 4) !== 0) mask |= 1 << i
@@ -118,7 +119,7 @@ export function setNibble(path: usize, index: u32, nibble: u32): void {
   store<u8>(at, u8(index & 1 ? (byte & 0xf0) | nibble : (byte & 0x0f) | (nibble << 4)))
 }
 
-/** Writes the nibbles of the segment that was read behind the first `depth` of `path`, and gives how many they are. */
+/** Writes the nibbles of the segment that was read behind the first `depth` of `path`, and returns their number. */
 export function appendSegment(path: usize, depth: u32): u32 {
   const odd = (u32(load<u8>(segmentAt)) >>> 4) & 1
   const length = ((segmentLength - 1) << 1) + odd
@@ -136,7 +137,7 @@ function headerLength(length: u32): u32 {
   return length < 56 ? 1 : length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
 }
 
-/** Writes the header of a string (`kind` 0x80) or list (0xc0), and gives the address behind it. */
+/** Writes the header of a string (`kind` 0x80) or list (0xc0), and returns the address behind it. */
 function writeHeader(at: usize, kind: u32, length: u32): usize {
   const size = headerLength(length)
   if (size === 1) {
@@ -161,7 +162,7 @@ function writeReference(at: usize, reference: usize, length: u32): usize {
   return at + length
 }
 
-/** Writes the branch with these children, and gives its length. */
+/** Writes the branch with these children, and returns its length. */
 export function writeBranch(out: usize, references: usize): u32 {
   let payload: u32 = 17
   for (let i: usize = 0; i < REFERENCES; i += 8) {
@@ -178,7 +179,10 @@ export function writeBranch(out: usize, references: usize): u32 {
   return u32(at - out)
 }
 
-/** The path is hex-prefix encoded (yellow paper, appendix C): the flag is 2 for a leaf, 0 for an extension, plus 1 if odd. */
+/**
+ * Writes a leaf, and returns its length. The path is hex-prefix encoded (yellow paper, appendix C):
+ * the flag is 2 for a leaf, 0 for an extension, plus 1 if odd.
+ */
 export function writeLeaf(out: usize, path: usize, depth: u32, value: usize, length: u32): u32 {
   const pathBytes = 33 - ((depth + 1) >>> 1)
   const isByte = length === 1 && load<u8>(value) < 0x80
@@ -207,13 +211,13 @@ export function writeExtension(out: usize, path: usize, depth: u32, count: u32, 
   return u32(writeReference(at, reference, length) - out)
 }
 
-/** keccak-256 as bytes. */
+/** Writes keccak-256 as bytes. */
 export function hashBytes(data: usize, length: u32, out: usize): void {
   keccak256(data, length, out)
   reverseWord(out, out)
 }
 
-/** Writes the reference of a node to `out`, and gives its length. The root's is always its hash. */
+/** Writes the reference of a node to `out`, and returns its length. The root's is always its hash. */
 export function writeReferenceOf(rlp: usize, length: u32, depth: u32, out: usize): u32 {
   if (length < HASH_BYTES && depth > 0) {
     memory.copy(out, rlp, length)

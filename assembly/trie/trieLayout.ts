@@ -13,7 +13,10 @@ export const UPDATE_INDEX = 44
 /** The flags `UPDATE_EXPECTED` says whether the key has a value now. */
 export const UPDATE_IS_CHECKED = 1
 export const UPDATE_EXPECTED = 2
-/** The value is an account's leaf, whose storage root is that of the present leaf. A deleted one must have no storage. */
+/**
+ * The value is an account's leaf, whose storage root is that of the current leaf. A deleted one
+ * must have no storage.
+ */
 export const UPDATE_KEEPS_STORAGE = 4
 
 /** A part of the updates: the first, the one after the last, and how many nibbles lead to the node that they share (4 bytes each). */
@@ -29,7 +32,7 @@ export const OPERATION_BYTES = 16
 export const FAILURE_PRESENCE = 1
 /** An account is deleted that still has storage. */
 export const FAILURE_STORAGE = 2
-/** A stored node is none. */
+/** A stored node is invalid. */
 export const FAILURE_NODE = 3
 /** A stored node is missing. */
 export const FAILURE_MISSING = 4

@@ -40,7 +40,7 @@ import {
 } from './rlp'
 import { flagsOf } from './updates'
 
-/** What an update makes of a node. */
+/** Results of an update for a node. */
 const NONE: u32 = 0
 /** It stays as it is. */
 const SAME: u32 = 1
@@ -143,7 +143,7 @@ export function updateTrie(owner: usize, length: u32, list: usize, count: u32, i
   memory.copy(rootHash, rootSlot + REFERENCE, 32)
 }
 
-/** The stored root with its hash; 0: there is none. `path` is any. */
+/** Returns the stored root with its hash; 0 when the trie is empty. `path` is any. */
 function rootNode(owner: usize, length: u32, path: usize): usize {
   setKey(owner, length, path, 0)
   const root = getNode()
@@ -153,7 +153,7 @@ function rootNode(owner: usize, length: u32, path: usize): usize {
   return root
 }
 
-/** The stored node at the first `depth` nibbles of a path, to which a reference leads. */
+/** Returns the stored node at the first `depth` nibbles of a path, to which a reference leads. */
 function childNode(path: usize, depth: u32, reference: usize, length: u32): usize {
   setKey(ownerKey, ownerLength, path, depth)
   const node = getNode()
@@ -210,7 +210,7 @@ function updateLeaf(out: usize, node: usize, low: u32, high: u32, depth: u32): v
   else build(out, 0, itemCount, depth, node)
 }
 
-/** The updates [low, high) where nothing is stored. */
+/** Inserts the updates [low, high) where nothing is stored. */
 function insert(out: usize, low: u32, high: u32, depth: u32): void {
   clearItems(high - low)
   for (let i = low; i < high; i++) addNew(keyOf(i))
@@ -218,7 +218,7 @@ function insert(out: usize, low: u32, high: u32, depth: u32): void {
   else build(out, 0, itemCount, depth, 0)
 }
 
-/** Adds the value of a key that has none, if it gets one. */
+/** Adds the value of a key that did not have one, if it gets one. */
 function addNew(update: usize): bool {
   checkPresence(update, false)
   const length = load<u32>(update, UPDATE_LENGTH)
@@ -227,7 +227,7 @@ function addNew(update: usize): bool {
   return true
 }
 
-/** The new value of a key whose value is `value`; its length is in the update. */
+/** Returns the new value of a key whose value is `value`; its length is in the update. */
 function nextValue(update: usize, value: usize, length: u32): usize {
   checkPresence(update, true)
   const next = updates + usize(load<u32>(update, UPDATE_VALUE))
@@ -269,7 +269,7 @@ function itemKey(index: u32): usize {
   return usize(load<u32>(items + usize(index) * ITEM))
 }
 
-/** A new subtree of the sorted items [low, high), at least one. */
+/** Builds a new subtree of the sorted items [low, high), at least one. */
 function build(out: usize, low: u32, high: u32, depth: u32, former: usize): void {
   store<u32>(out, u32(former), FORMER)
   const first = itemKey(low)
@@ -352,7 +352,7 @@ function complete(slot: usize, rlp: usize, length: u32, depth: u32, former: usiz
   logFormerNode(former)
 }
 
-/** There is no node at the first `depth` nibbles of a path any more. */
+/** Removes the node at the first `depth` nibbles of a path. */
 function remove(path: usize, depth: u32, former: usize): void {
   if (former === 0) return
   setKey(ownerKey, ownerLength, path, depth)
@@ -435,8 +435,9 @@ function join(out: usize, child: usize, depth: u32, count: u32): void {
 }
 
 /**
- * Applies updates to the branch whose references are those of this depth. If it stands for an extension, `only` is the nibble of its child:
- * below it, the extension goes on for `rest` nibbles of the path of `extension`, a slot.
+ * Applies updates to the branch whose references are those of this depth. If it stands for an
+ * extension, `only` is the nibble of its child: below it, the extension continues for `rest`
+ * nibbles of the path of `extension`, a slot.
  */
 function updateBranch(
   out: usize,

@@ -1,8 +1,8 @@
-// The updates of one trie as the host gives them (../trieLayout.ts): their keys are hashed and sorted.
+// The updates of one trie as the host passes them (../trieLayout.ts): their keys are hashed and sorted.
 import { UPDATE_BYTES, UPDATE_FLAGS, UPDATE_INDEX } from './trieLayout'
 import { hashBytes } from './rlp'
 
-/** Hashes the preimages of `length` bytes that are in the place of the keys, and sorts the updates by key. */
+/** Replaces the preimages of `length` bytes by their hashes, which are the keys, and sorts the updates by key. */
 export function sortUpdates(updates: usize, count: u32, length: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const update = updates + usize(i) * UPDATE_BYTES
@@ -15,7 +15,7 @@ export function sortUpdates(updates: usize, count: u32, length: u32): void {
 /** Begin of a key as a number, and place of its update. */
 const ITEM: usize = 16
 
-/** Merge sort, whose time does not depend on the keys. */
+/** Sorts by merging, whose time does not depend on the keys. */
 function sort(updates: usize, count: u32): void {
   const size = usize(count) * ITEM
   let from = heap.alloc(size)

@@ -33,7 +33,7 @@ const CODE_BYTES = [45, 700, 5_000, 24_576]
 /** Contracts that share a code, as those of a factory do. */
 const SAME_CODE = 3
 
-/** Names that nobody has keys for, the same in every run. */
+/** Returns bytes that no key belongs to, the same in every run. */
 function bytesOf(name: string, length: number): Uint8Array {
   const parts: Uint8Array[] = []
   for (let part = 0; part * 32 < length; part++) parts.push(hash('sha256', `${name} ${part}`, 'buffer'))
@@ -68,7 +68,10 @@ export async function writeStep(
   return pending.root
 }
 
-/** The database as if it had no state yet: what is written then is the first state, of any height, which has no history. */
+/**
+ * Returns the database as if it had no state yet: the first state that is then written may have any
+ * height, and has no history.
+ */
 function withoutHead(database: Database): WritableDatabase {
   const hide = <T>(key: Uint8Array, value: T): T | undefined => (key[0] === Column.stateMeta ? undefined : value)
   return {
@@ -89,7 +92,7 @@ function withoutHead(database: Database): WritableDatabase {
   }
 }
 
-/** The steps that make accounts, contracts and delegations: each is to be called on a journal of its own, in this order. */
+/** Yields the steps that make accounts, contracts and delegations: call each on a new journal, in this order. */
 export function* fillSteps(
   { accounts, slots, delegations }: StateSize,
   operators: readonly Address[],
@@ -126,7 +129,10 @@ function* partsOf(from: number, end: number): Generator<readonly [from: number, 
   for (let at = from; at < end; at += STEP) yield [at, Math.min(at + STEP, end)]
 }
 
-/** Accounts in the order of their paths in the trie: so each step adds to a part of it that no other step changes. */
+/**
+ * Returns accounts in the order of their paths in the trie: so each step adds to a part of the trie
+ * that no other step changes.
+ */
 function accountsByHash(count: number): Uint32Array {
   const prefixes = Float64Array.from({ length: count }, (_, index) =>
     Buffer.from(keccak256(accountAddress(index))).readUIntBE(0, 6),
@@ -143,7 +149,7 @@ function addAccounts(world: WorldState, indices: Iterable<number>): void {
   }
 }
 
-/** How many slots each contract has, the largest first. */
+/** Returns how many slots each contract has, the largest first. */
 function contractSizes(slots: number): readonly number[] {
   if (slots === 0) return []
   const sizes = [Math.ceil(slots * LARGEST_SHARE)]

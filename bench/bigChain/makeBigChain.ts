@@ -46,13 +46,13 @@ export interface BigChainOptions extends StateSize {
   /** HOMEDIR, which must not exist */
   readonly homedir: string
   readonly blocks: number
-  /** 1 to 50; the first one has nearly all the power, so that its node goes on alone */
+  /** 1 to 50; the first one has nearly all the power, so that its node continues alone */
   readonly validators: number
   /** of them, how many sign each block; the others were away */
   readonly signers: number
   /** milliseconds since the epoch; blocks follow each other after 400 ms */
   readonly genesisTimeMs: number
-  /** is told of each step */
+  /** is called for each step */
   readonly onStep?: (name: string, entries: number) => void
   /** changes the genesis */
   readonly adapt?: (genesis: Genesis) => Genesis
@@ -77,14 +77,15 @@ const BLOCKS_PER_WRITE = 1_000
 
 /**
  * Makes the data directory of a chain with a large state and many blocks, in minutes, for tests of what grows with them. The blocks are
- * **claims**: they are hashed, linked and signed as a network would have made them, so that light clients and importers of headers accept
- * them, but nobody has executed them. All of them are empty; the first says that it made the state, and has no transactions that
- * could have. A node that executed them from block 1 on would get another state, and stop. The head's state root is that of the state,
- * so a node that opens the directory goes on from there, after the minute that a validator waits whose log is new.
+ * **claims**: they are hashed, linked and signed as a network would have made them, so that light clients and importers of headers
+ * accept them, but they were never executed. All of them are empty; the first claims to have made the state, without
+ * transactions that could have. A node that executed them from block 1 on would get another state, and stop. The head's state
+ * root is that of the state, so a node that opens the directory continues from there, after the minute that a validator with a
+ * new log waits.
  *
  * The steps, in this order:
- * 1. Genesis and the key of the first validator; the seeds of all keys are known to everybody (`testValidator`).
- * 2. The state without what the last blocks change in it.
+ * 1. Genesis and the key of the first validator; the seeds of all keys are public (`testValidator`).
+ * 2. The state without the changes of the last blocks.
  * 3. The blocks, with the root of step 2.
  * 4. The last block: its state has the proposer priorities too, which follow from the blocks before.
  */
@@ -212,7 +213,7 @@ async function writeBlocks(database: Database, claimed: ClaimedBlocks): Promise<
   return stateRoot
 }
 
-/** The commit of a block by those validators whose keys (by address) are given. */
+/** Makes the commit of a block by the validators whose keys (by address) are passed. */
 function signCommit(
   { header: { chainId, height, timeMs } }: ConsensusBlock,
   blockId: BlockId,

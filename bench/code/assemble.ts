@@ -12,10 +12,11 @@ const OPCODES: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Bytes of a program in words: names of opcodes (geth's), numbers (decimal or 0x…; pushed by the shortest PUSH that holds
- * their digits), `:name` for a JUMPDEST, `@name` for a push of its position, `#hex` for bytes as they are;
- * text after `;` up to the end of its line is a remark.
- * @throws Error for a word that is none of these
+ * Returns the bytes of a program in words: names of opcodes (geth's), numbers (decimal or 0x…;
+ * pushed by the shortest PUSH that holds their digits), `:name` for a JUMPDEST, `@name` for a push
+ * of its position, `#hex` for bytes as they are; text after `;` up to the end of its line is a
+ * remark.
+ * @throws Error for any other word
  */
 export function assemble(program: string): Uint8Array {
   const bytes: number[] = []
@@ -45,19 +46,19 @@ export function assemble(program: string): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** The opcode with this name. @throws Error when there is none */
+/** Returns the opcode with this name. @throws Error when there is no such opcode */
 function opcodeOf(name: string): number {
   const opcode = name === 'PREVRANDAO' ? OPCODES.get('DIFFICULTY') : OPCODES.get(name)
   if (opcode === undefined) throw new Error(`no opcode ${name}`)
   return opcode
 }
 
-/** The words of a program `count` times. */
+/** Returns the words of a program, `count` times. */
 export function repeat(program: string, count: number): string {
   return Array.from({ length: count }, () => program).join(' ')
 }
 
-/** Creation code that deploys `code`. */
+/** Returns creation code that deploys `code`. */
 export function creationCode(code: Uint8Array): Uint8Array {
   const length = `0x${code.length.toString(16).padStart(4, '0')}`
   return assemble(`${length} DUP1 0x000b PUSH0 CODECOPY PUSH0 RETURN #${bytesToHex(code).slice(2)}`)

@@ -11,7 +11,7 @@ interface IPair {
     function swap(uint256 amount0Out, uint256 amount1Out, address to, bytes calldata data) external;
 }
 
-/// Gives coins or tokens to many accounts in one transaction.
+/// Sends coins or tokens to many accounts in one transaction.
 contract Distributor {
     function giveCoins(address[] calldata to) external payable {
         uint256 share = msg.value / to.length;

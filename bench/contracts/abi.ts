@@ -5,13 +5,13 @@ import { keccak256 } from '../../src/primitives/hash.ts'
 /** An argument of a contract's function: a number, a flag, an address, or addresses. */
 export type Argument = bigint | boolean | Address | readonly Address[]
 
-/** Call data of a function by its signature, for example `transfer(address,uint256)`. */
+/** Returns call data of a function by its signature, for example `transfer(address,uint256)`. */
 export function callData(signature: string, ...values: readonly Argument[]): Uint8Array {
   const selector = bytesToHex(keccak256(Buffer.from(signature)).subarray(0, 4))
   return hexToBytes(selector + encodeArguments(values))
 }
 
-/** Hex digits of arguments. */
+/** Returns the hex digits of arguments. */
 export function encodeArguments(values: readonly Argument[]): string {
   let head = ''
   let tail = ''
@@ -26,7 +26,7 @@ export function encodeArguments(values: readonly Argument[]): string {
   return head + tail
 }
 
-/** Hex digits of a 32-byte number. */
+/** Returns the hex digits of a 32-byte number. */
 export function word(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }

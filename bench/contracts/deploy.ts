@@ -31,7 +31,7 @@ export async function deployContract(target: Target, name: string, ...values: re
   return (await deploy(target, hexToBytes(bytecode + encodeArguments(values)))).address
 }
 
-/** Creation code of Uniswap v2's factory, compiled by its authors. */
+/** Returns creation code of Uniswap v2's factory, compiled by its authors. */
 export function uniswapFactoryCode(feeSetter: Address): Uint8Array {
   const path = new URL('../../node_modules/@uniswap/v2-core/build/UniswapV2Factory.json', import.meta.url)
   const { bytecode } = JSON.parse(readFileSync(path, 'utf8')) as { bytecode: string }

@@ -17,12 +17,12 @@ export async function deployToken(target: Target): Promise<Address> {
   return (await deploy(target, tokenCode())).address
 }
 
-/** Gives a contract a tenth of the supply. */
+/** Sends a tenth of the supply to a contract. */
 export function endow(target: Target, token: Address, holder: Address): Promise<void> {
   return send(target, token, transferData(holder, ENDOWMENT))
 }
 
-/** Creation code of that token with its arguments (`constructor(string, string, uint256)`). */
+/** Returns creation code of the token with its arguments (`constructor(string, string, uint256)`). */
 export function tokenCode(): Uint8Array {
   const { bytecode } = compileContract('test/SampleToken.sol', 'SampleToken')
   const text = (value: string): string =>

@@ -10,8 +10,9 @@ export interface LoopParts {
 }
 
 /**
- * A contract that takes the number of rounds (at least 1) as its whole call data and returns the gas that they took.
- * A call with two words of data stores its own key in each slot from the first to before the second.
+ * Returns a contract that takes the number of rounds (at least 1) as its whole call data and
+ * returns the gas that they took. A call with two words of data stores its own key in each slot
+ * from the first to before the second.
  */
 export function measuredLoop({ setup = '', body, unroll = 1 }: LoopParts): Uint8Array {
   return assemble(`

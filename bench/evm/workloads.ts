@@ -25,9 +25,9 @@ const FEW_SLOTS = 16
 const MEMORY = '64'
 
 /**
- * Loops of opcodes. `callee` is a contract of a few instructions, `nobody` an account that does not exist.
+ * Loops of opcodes. `callee` is a contract of a few instructions, `absent` an account that does not exist.
  */
-export function workloads({ callee, nobody }: { readonly callee: Address; readonly nobody: Address }): Workload[] {
+export function workloads({ callee, absent }: { readonly callee: Address; readonly absent: Address }): Workload[] {
   const plain = (name: string, parts: LoopParts): Workload => ({
     name,
     code: measuredLoop(parts),
@@ -76,7 +76,7 @@ export function workloads({ callee, nobody }: { readonly callee: Address; readon
     ...['CALL', 'STATICCALL', 'DELEGATECALL'].map((kind) =>
       plain(`${kind} of a small contract`, { body: callOf(kind, callee), unroll: 10 }),
     ),
-    plain('CALL of no account', { body: callOf('CALL', nobody), unroll: 10 }),
+    plain('CALL of no account', { body: callOf('CALL', absent), unroll: 10 }),
   ]
 }
 

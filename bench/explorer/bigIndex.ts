@@ -13,13 +13,13 @@ import { word } from '../contracts/abi.ts'
 import { createRandom, type Random } from '../worstCase/random.ts'
 
 /*
- * An index as an explorer would have it after many transfers, without a chain: its rows are written by the explorer's own writer, table by
- * table, and the tables' further indexes are made at the end, which is several times as fast as block by block.
+ * An index as an explorer would have it after many transfers, without a chain. The explorer's own writer writes its rows, table
+ * by table, and the tables' further indexes are made at the end: several times as fast as block by block.
  *
- * Of all transfers, half are of coins and half of tokens. Nobody has checked that balances are what the transfers add up to.
+ * Half of the transfers are of coins and half of tokens. Balances are not checked against the transfers.
  */
 
-/** What a page can be asked for of the index. */
+/** Contents of the index that pages can be requested for. */
 export interface BigIndex {
   readonly height: number
   /** party of two in five transfers of coins, and of one in five of tokens */
@@ -79,7 +79,7 @@ const COIN_DETAIL = JSON.stringify(DETAIL)
 export async function writeBigIndex(place: string, transfers: number): Promise<BigIndex> {
   const database = await openDatabase(place)
   const lock = await database.lock()
-  if (lock === undefined) throw new Error('somebody writes this database')
+  if (lock === undefined) throw new Error('another program writes this database: stop it')
   const writer = new BigIndexWriter(lock, blocksOf(transfers))
   if (database.dialect === 'postgres') {
     await sql`set statement_timeout = 0; set synchronous_commit = off; set maintenance_work_mem = '512MB'`.execute(
@@ -101,7 +101,7 @@ function blocksOf(transfers: number): number {
   return Math.ceil(transfers / TRANSFERS_IN_BLOCK / BLOCKS_AT_ONCE) * BLOCKS_AT_ONCE
 }
 
-/** What is in the index that {@link writeBigIndex} writes. */
+/** Describes the index that {@link writeBigIndex} writes. */
 export function describeBigIndex(transfers: number): BigIndex {
   const addresses = sortedAddresses()
   const random = createRandom(2)
@@ -121,12 +121,12 @@ function sortedAddresses(): readonly Uint8Array[] {
   return Array.from({ length: ADDRESSES }, (_, index) => hashOf('address', index).subarray(0, 20)).sort(Buffer.compare)
 }
 
-/** From 0 to before 1. */
+/** Returns a number from 0 to below 1. */
 function fraction(random: Random): number {
   return random.below(2 ** 32) / 2 ** 32
 }
 
-/** Some are in far more transfers than others. */
+/** Returns an account; some are in far more transfers than others. */
 function someAccount(random: Random): number {
   const index = (Math.floor(fraction(random) ** 3 * ADDRESSES) * 7_919) % ADDRESSES
   return index % TOKEN_EVERY === 0 || index === RARE ? index + 11 : index
@@ -386,7 +386,7 @@ function topicOf(address: Uint8Array): Uint8Array {
 
 const SEEDS = { address: 1, block: 2, consensus: 3, tx: 4, gift: 5 } as const
 
-/** 32 bytes that look like a hash: always the same ones for a number. Fast, as millions are needed. */
+/** Returns 32 bytes that look like a hash: always the same ones for a number. Fast, as millions are needed. */
 function hashOf(kind: keyof typeof SEEDS, number: number): Uint8Array {
   const bytes = new Uint8Array(32)
   const words = new Uint32Array(bytes.buffer)

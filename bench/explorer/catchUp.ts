@@ -33,7 +33,7 @@ const CREATION_GAS = 6_000_000n
 const TOKEN_GAS = 100_000n
 const SHARE = 10n ** 18n
 
-/** How fast an explorer catches up with the chain of a node beside it: empty blocks, transfers of coins, transfers of a token. */
+/** Measures how fast an explorer catches up with a node on this machine: empty blocks, transfers of coins, transfers of a token. */
 export async function measureCatchUp(options: CatchUpOptions): Promise<readonly Row[]> {
   const { place, emptyBlocks, fullBlocks, transfers, explorerFlags } = options
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-catch-up-'))
@@ -68,7 +68,7 @@ export async function measureCatchUp(options: CatchUpOptions): Promise<readonly 
       const seconds = (to.atMs - from.atMs) / 1000
       const each = [0, 1, 2].map((at) => ((to.usedMs[at]! - from.usedMs[at]!) * 1000) / count)
       return [
-        { name: `catch-up: ${kind}`, unit: 'a second', value: count / seconds },
+        { name: `catch-up: ${kind}`, unit: 'per second', value: count / seconds },
         { name: `catch-up: ${kind}, processor of the explorer`, unit: 'µs each', value: each[0]! },
         { name: `catch-up: ${kind}, processor of the node`, unit: 'µs each', value: each[1]! },
         { name: `catch-up: ${kind}, processor of the database`, unit: 'µs each', value: each[2]! },
@@ -81,7 +81,10 @@ export async function measureCatchUp(options: CatchUpOptions): Promise<readonly 
   }
 }
 
-/** A block in which a token is created and given to all senders, then blocks in which they transfer it, after {@link transferBlocks}. */
+/**
+ * Makes a block in which a token is created and sent to all senders, then blocks in which they
+ * transfer it, after {@link transferBlocks}.
+ */
 function tokenBlocks(fullBlocks: number, transfers: number): Blocks {
   const before = SENDERS.map((_, sender) => Math.max(0, Math.ceil((transfers - sender) / SENDERS.length)))
   const token = createAddress(SENDERS[0]!.address, BigInt(before[0]!))

@@ -15,7 +15,7 @@ import { type BenchExplorer, indexed, processorMs, runExplorer } from './runExpl
 
 interface LagOptions {
   readonly database: string
-  /** transactions a second */
+  /** transactions per second */
   readonly rate: number
   /** of load without an explorer, and again with one */
   readonly seconds: number
@@ -27,8 +27,8 @@ const SENDERS = 200
 const SAMPLE_MS = 100
 
 /**
- * How far the index is behind a chain with a steady load, half of it transfers of coins and half of a token, and what the explorer
- * changes for the node: its block intervals without one, then with one.
+ * Measures how far the index is behind a chain with a steady load, half transfers of coins and half of a token. Also measures what the
+ * explorer changes for the node: its block intervals without one, then with one.
  */
 export async function measureLag({ database, rate, seconds, explorerFlags }: LagOptions): Promise<readonly Row[]> {
   const node = await startCoind({ gasLimit: GAS_LIMIT })
@@ -82,7 +82,7 @@ export async function measureLag({ database, rate, seconds, explorerFlags }: Lag
   }
 }
 
-/** A token, and accounts that have coins and tokens. */
+/** Makes a token, and accounts that have coins and tokens. */
 async function prepare(node: Target, accounts: readonly Account[]): Promise<TransactionMaker> {
   const distributor = await deployContract(node, 'Distributor')
   await fund(node, distributor, accounts)
@@ -107,7 +107,7 @@ async function signAll(
   })
 }
 
-/** Blocks since the last call. */
+/** Returns rows for the blocks since the last call. */
 function intervalRows(node: Target, name: string): Row[] {
   const blocks = node.takeBlocks() ?? []
   const intervals = blocks.slice(1).map(({ atMs }, index) => atMs - blocks[index]!.atMs)
@@ -123,7 +123,7 @@ function intervalRows(node: Target, name: string): Row[] {
   ]
 }
 
-/** Blocks that the index is behind, at many moments, ascending. */
+/** Returns how many blocks the index is behind, at many moments, ascending. */
 async function sampleLag(node: Target, explorer: BenchExplorer, ended: AbortSignal): Promise<number[]> {
   const lags: number[] = []
   while (!ended.aborted) {

@@ -24,10 +24,10 @@ type Questions = Readonly<Record<string, (number: number) => string>>
 const IN_FLIGHT = 8
 /** Pages that are turned before one is measured: the limit of a list is 100. */
 const TURNS = 40
-/** Nobody answers here: these pages need no node. */
+/** No program answers here: these pages need no node. */
 const NO_NODE = 'http://127.0.0.1:1/'
 
-/** How fast an explorer with a big index answers what its pages ask for, and what programs do. */
+/** Measures how fast an explorer with a big index answers requests of its pages and of programs. */
 export async function measurePages({
   database,
   transfers,
@@ -164,14 +164,14 @@ async function questions(explorer: BenchExplorer, index: BigIndex): Promise<Ques
   }
 }
 
-/** Turns the pages of a list; gives where each one began. */
+/** Turns the pages of a list; returns where each one begins. */
 async function turn(explorer: BenchExplorer, path: string): Promise<readonly string[]> {
   const cursors: string[] = []
   for (let page = 0; page < TURNS; page++) {
     const before = cursors.length === 0 ? '' : `&before=${cursors.at(-1)}`
     const response = await fetch(`${explorer.url}api/v1/${path}?limit=100${before}`)
     const { items, next } = (await response.json()) as { items?: readonly unknown[]; next?: number | string | null }
-    if (items === undefined) throw new Error(`${path} gives no list`)
+    if (items === undefined) throw new Error(`${path} returned no list`)
     if (next === null || next === undefined) break
     cursors.push(String(next))
   }

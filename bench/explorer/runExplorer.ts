@@ -14,13 +14,13 @@ const POLL_MS = 50
 export interface Place {
   /** for EXPLORER_DATABASE */
   readonly database: string
-  /** milliseconds of processor time of the database's own processes so far; undefined: it has none, or they are not known */
+  /** milliseconds of processor time of the database's own processes so far; undefined: it has no own processes, or they are not known */
   processorMs(): number | undefined
   remove(): void
 }
 
 /**
- * A place for a new index: a temporary file, or a PostgreSQL server of its own.
+ * Makes a place for a new index: a temporary file, or its own PostgreSQL server.
  * @throws Error when PostgreSQL is not installed
  */
 export async function makePlace(isPostgres: boolean): Promise<Place> {
@@ -38,12 +38,12 @@ export async function makePlace(isPostgres: boolean): Promise<Place> {
   }
 }
 
-/** An explorer in a process of its own. */
+/** An explorer in its own process. */
 export interface BenchExplorer {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** of its index; 0 while there is none */
+  /** of its index; 0 while the index is empty */
   height(): Promise<number>
   stop(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function runExplorer({ nodeUrl, database, nodeFlags = [] }: Explore
       EXPLORER_HOST: '127.0.0.1',
       EXPLORER_PORT: String(port),
       EXPLORER_DATABASE: database,
-      // Whoever asks may say in whose name.
+      // Any client may name the address that it asks for.
       TRUSTED_PROXIES: '127.0.0.1',
       LOG_LEVEL: 'error',
     },
@@ -93,7 +93,7 @@ export async function runExplorer({ nodeUrl, database, nodeFlags = [] }: Explore
   }
 }
 
-/** When the index has this block, and which block it has then. */
+/** Waits until the index has this block, and returns when, and the block that it has then. */
 export async function indexed(
   explorer: Pick<BenchExplorer, 'height'>,
   wanted: number,
@@ -105,7 +105,7 @@ export async function indexed(
   }
 }
 
-/** Milliseconds of processor time of all threads of a process, so far. */
+/** Returns the milliseconds of processor time of all threads of a process, so far. */
 export function processorMs(pid: number): number {
   return [...threadTimes(pid).values()].reduce((sum, ms) => sum + ms, 0)
 }

@@ -26,8 +26,8 @@ const HEADER_END = Buffer.from('\r\n\r\n')
 const LENGTH_HEADER = /\r\ncontent-length: *(\d+)/i
 
 /**
- * Sends requests over kept connections, always `inFlight` at a time. A client of its own on plain sockets: it shares the
- * machine with the node, and takes a small part of what `fetch` would.
+ * Sends requests over persistent connections, always `inFlight` at a time. It is a client on plain sockets, since it shares the
+ * machine with the node: it takes a small part of the time that `fetch` would.
  */
 export function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
   const requests = bodies.map((body) => {
@@ -39,7 +39,7 @@ export function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: Lo
   return sendAll(port, requests, inFlight, pipeline, (answer) => answer.includes('"error"'))
 }
 
-/** The same for GET requests of these paths, one at a time on each connection. */
+/** Does the same with GET requests of these paths, one at a time on each connection. */
 export function runGets(port: number, paths: readonly string[], inFlight: number): Promise<LoadResult> {
   const requests = paths.map((path, index) =>
     // Of many clients, as a proxy would tell: one alone may not ask for so much.

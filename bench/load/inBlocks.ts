@@ -6,13 +6,13 @@ const POLL_MS = 20
 const PATIENCE_MS = 30_000
 const BLOCKS_AT_ONCE = 200
 
-/** Number of the block that comes next. */
+/** Returns the number of the next block. */
 export async function nextBlock(url: string): Promise<number> {
   return Number(await call<string>(url, 'eth_blockNumber')) + 1
 }
 
 /**
- * Waits until the blocks from `firstBlock` on hold `count` transactions; gives the number of the last of these blocks.
+ * Waits until the blocks from `firstBlock` on hold `count` transactions; returns the number of the last of these blocks.
  * @throws Error when no more come
  */
 export async function untilIncluded(url: string, firstBlock: number, count: number): Promise<number> {
@@ -32,7 +32,7 @@ export async function untilIncluded(url: string, firstBlock: number, count: numb
   return next - 1
 }
 
-/** Transactions in all of the blocks. */
+/** Counts the transactions in all of the blocks. */
 async function transactionCounts(url: string, blocks: readonly number[]): Promise<number> {
   if (blocks.length === 0) return 0
   const method = 'eth_getBlockTransactionCountByNumber'

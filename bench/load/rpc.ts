@@ -1,9 +1,9 @@
-/** One JSON-RPC call. @throws Error with the node's message */
+/** Makes one JSON-RPC call. @throws Error with the node's message */
 export async function call<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
   return resultOf<T>(method, await post<Answer<T>>(url, requestBody(1, method, params)))
 }
 
-/** Several calls in one request; the results in their order. @throws Error with the node's message */
+/** Makes several calls in one request, and returns the results in their order. @throws Error with the node's message */
 export async function batchCall<T>(
   url: string,
   calls: readonly (readonly [method: string, params: readonly unknown[]])[],
@@ -15,7 +15,7 @@ export async function batchCall<T>(
   return results
 }
 
-/** Text of a request for `runLoad`. */
+/** Returns the text of a request for `runLoad`. */
 export function requestBody(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
@@ -40,13 +40,16 @@ export async function waitForReceipt(url: string, hash: string, pollMs = 50): Pr
   throw new Error(`transaction ${hash} is in no block after a minute`)
 }
 
-/** geth has no receipts before it has begun its index of transactions, with the first block. */
+/**
+ * Returns null for geth's error before it has begun its index of transactions with the first block:
+ * it has no receipts until then.
+ */
 function nullWhileIndexing(error: Error): null {
   if (error.message.includes('transaction indexing is in progress')) return null
   throw error
 }
 
-/** A block's number as a parameter. */
+/** Returns a block's number as a parameter. */
 export function blockParameter(number: number): string {
   return `0x${number.toString(16)}`
 }

@@ -32,12 +32,12 @@ export interface Signed {
   readonly hash: string
 }
 
-/** The same account for the same name in every run. */
+/** Returns the same account for the same name in every run. */
 export function accountOf(name: string): Account {
   return accountWithKey(keccak256(new TextEncoder().encode(name)))
 }
 
-/** The account of a private key. */
+/** Returns the account of a private key. */
 export function accountWithKey(key: Uint8Array): Account {
   return { key, address: publicKeyToAddress(native.publicKeyCreate(key, false).subarray(1)) }
 }
@@ -45,17 +45,17 @@ export function accountWithKey(key: Uint8Array): Account {
 /** The first of the development accounts that coind's devnet and anvil fund alike. */
 export const FUNDER = accountWithKey(hexToBytes('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'))
 
-/** The compressed public key, 33 bytes. */
+/** Returns the compressed public key, 33 bytes. */
 export function publicKeyOf({ key }: Account): Uint8Array {
   return native.publicKeyCreate(key, true)
 }
 
-/** r and s of a signature over a digest. */
+/** Returns r and s of a signature over a digest. */
 export function signDigest({ key }: Account, digest: Uint8Array): Uint8Array {
   return native.ecdsaSign(digest, key).signature
 }
 
-/** An EIP-7702 authorization, signed. */
+/** Signs an EIP-7702 authorization. */
 export function signAuthorization(
   account: Account,
   { chainId, address, nonce }: Pick<Authorization, 'chainId' | 'address' | 'nonce'>,

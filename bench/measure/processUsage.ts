@@ -2,13 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const MILLISECONDS_PER_TICK = 10
 
-/** Resident memory of a process in MB; NaN where there is no /proc. */
+/** Returns the resident memory of a process in MB; NaN where there is no /proc. */
 export function residentMegabytes(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readProc(`/proc/${pid}/status`))?.[1]
   return kilobytes === undefined ? Number.NaN : Number(kilobytes) / 1024
 }
 
-/** Milliseconds of processor time that each thread of a process has used, by name; threads of one name are added up. */
+/**
+ * Returns the milliseconds of processor time that each thread of a process has used, by name;
+ * threads of one name are added up.
+ */
 export function threadTimes(pid: number): Map<string, number> {
   const times = new Map<string, number>()
   for (const task of list(`/proc/${pid}/task`)) {
@@ -21,13 +24,13 @@ export function threadTimes(pid: number): Map<string, number> {
   return times
 }
 
-/** Milliseconds of processor time of all programs on this machine. */
+/** Returns the milliseconds of processor time of all programs on this machine. */
 export function machineMs(): number {
   const [, user = 0, nice = 0, system = 0] = readProc('/proc/stat').split('\n', 1)[0]!.split(/\s+/).map(Number)
   return (user + nice + system) * MILLISECONDS_PER_TICK
 }
 
-/** Milliseconds of processor time of a process and its children, also of those that have ended. */
+/** Returns the milliseconds of processor time of a process and its children, also of those that have ended. */
 export function familyMs(pid: number): number {
   const fields = readProc(`/proc/${pid}/stat`).replace(/.*\) /s, '').split(' ')
   // User and system time, its own and that of children that have ended: proc_pid_stat(5).
@@ -36,7 +39,7 @@ export function familyMs(pid: number): number {
   return children.reduce((sum, child) => sum + familyMs(Number(child)), ticks * MILLISECONDS_PER_TICK)
 }
 
-/** What each thread used between two looks, the busiest first. */
+/** Returns what each thread used between two measurements, the busiest first. */
 export function usedBetween(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,
@@ -47,7 +50,7 @@ export function usedBetween(
     .sort(([, a], [, b]) => b - a)
 }
 
-/** A thread may have ended since it was listed. */
+/** Reads a file of /proc; a thread may have ended since it was listed. */
 function readProc(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -4,7 +4,7 @@ export interface StepTimes {
   run<Result>(step: string, work: () => Result): Result
   /** The same for a step that is a part of another one, which runs: its time is not the other's. */
   within<Result>(other: string, step: string, work: () => Result): Result
-  /** What `other` did since `sinceMicroseconds` of {@link threadMicroseconds} was this step. */
+  /** Counts the time of `other` since `sinceMicroseconds` of {@link threadMicroseconds} for this step. */
   divide(other: string, step: string, sinceMicroseconds: number): void
   /** Forgets what was counted so far, but not the order of the steps. */
   reset(): void
@@ -44,7 +44,7 @@ export function createStepTimes(): StepTimes {
   }
 }
 
-/** Processor time that this thread has used. */
+/** Returns the processor time that this thread has used. */
 export function threadMicroseconds(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system

@@ -1,4 +1,4 @@
-/** What was measured of a workload on this machine. */
+/** Measured costs of a workload on this machine. */
 export interface Costs {
   /** milliseconds that the execution of a transaction in order takes */
   readonly serial: number
@@ -8,7 +8,7 @@ export interface Costs {
   readonly adoption: number
   /** what becomes of a guess about each transaction: it is adopted, or the transaction is executed again */
   readonly isRight: readonly boolean[]
-  /** transactions of the block until the executor goes on alone, because guesses are wrong */
+  /** transactions of the block until the executor continues alone, because guesses are wrong */
   readonly guessed: number
 }
 
@@ -18,9 +18,9 @@ const MOST_LEAD = 32
 const LEAD_SHARE = 1 / 8
 
 /**
- * The milliseconds that a block takes on so many threads, if each has a processor: the executor goes through the block in order, and the
- * others execute ahead of it, as `ParallelExecution` does. It counts work alone: threads that wake at once, caches and memory that nobody
- * shares, and no transaction that has to wait for another one's result.
+ * Returns the milliseconds that a block takes on so many threads, if each has a processor: the executor goes through the block in
+ * order, and the others execute ahead of it, as `ParallelExecution` does. It counts only work: threads wake at once, share no
+ * caches and memory, and no transaction has to wait for another one's result.
  */
 export function modelledTime(costs: Costs, threads: number): number {
   const { serial, speculation, adoption, isRight, guessed } = costs
@@ -40,7 +40,7 @@ export function modelledTime(costs: Costs, threads: number): number {
     }
   }
   const keep = (count: number): void => {
-    for (let kept = 0; kept < count && next < guessed; kept++) done[next++] = Number.POSITIVE_INFINITY
+    for (let adopted = 0; adopted < count && next < guessed; adopted++) done[next++] = Number.POSITIVE_INFINITY
   }
   for (let index = 0; index < guessed; index++) {
     proceed()

@@ -22,7 +22,7 @@ const LIQUIDITY = 10n ** 25n
 const SHARE = 10n ** 21n
 const SETUP_GAS = 8_000_000n
 
-/** Makes contracts and gives tokens to {@link ACCOUNTS}; afterwards blocks of each workload can be executed. */
+/** Makes contracts and sends tokens to {@link ACCOUNTS}; afterwards blocks of each workload can be executed. */
 class Setup {
   /** transactions of {@link FUNDER} and the accounts, in order */
   readonly raws: Uint8Array[] = []

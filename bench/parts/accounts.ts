@@ -18,7 +18,7 @@ interface ContractCall {
   readonly value?: bigint
 }
 
-/** The accounts that send the load. */
+/** Returns the accounts that send the load. */
 export function benchAccounts(count: number): Account[] {
   return Array.from({ length: count }, (_, index) => accountOf(`bench ${index}`))
 }
@@ -52,7 +52,7 @@ export async function sendCalls(target: Target, to: Address, calls: readonly Con
   await waitForReceipt(target.url, signed.at(-1)!.hash)
 }
 
-/** Gives every account coins, through the `Distributor`. */
+/** Sends every account coins, through the `Distributor`. */
 export async function fund(target: Target, distributor: Address, accounts: readonly Account[]): Promise<void> {
   const calls = chunks(accounts, SERVED_AT_ONCE).map((part) => ({
     data: callData(
@@ -64,7 +64,7 @@ export async function fund(target: Target, distributor: Address, accounts: reado
   await sendCalls(target, distributor, calls)
 }
 
-/** Gives every account tokens of the `Distributor`. */
+/** Sends every account tokens of the `Distributor`. */
 export async function giveTokens(
   target: Target,
   distributor: Address,

@@ -21,15 +21,15 @@ interface Content {
   readonly data: (index: number) => Uint8Array
 }
 
-const NOBODY = new Uint8Array(20).fill(0xdd) as Address
-/** The most that the pool takes of one transaction is 128 KiB. */
+const UNUSED_ACCOUNT = new Uint8Array(20).fill(0xdd) as Address
+/** The pool takes at most 128 KiB of one transaction. */
 const CALLDATA_BYTES = 126_000
 /** Slots and topics of a transaction, which no other has. */
 const INDEXES_OF_TRANSACTION = 100_000
 /** Of a log that costs most bytes for its gas, memory included. */
 const LOG_BYTES = 32_768
 
-/** 32 bytes that no other transaction has. */
+/** Returns 32 bytes that no other transaction has. */
 function freshIndex(index: number): Uint8Array {
   const data = new Uint8Array(32)
   new DataView(data.buffer).setUint32(28, 1 + index * INDEXES_OF_TRANSACTION)
@@ -63,8 +63,9 @@ function contents(blockGas: number): readonly Content[] {
 }
 
 /**
- * What full blocks of nothing but logs, calldata or new slots take: bytes of the block, of what the database is given and of the answers to
- * clients, and the time of each. The target's interval is long, so that one block holds all transactions.
+ * Measures full blocks of only logs, calldata or new slots: bytes of the block, of the database's
+ * batches and of the answers to clients, and the time of each. The target's interval is long, so
+ * that one block holds all transactions.
  * @param senders with funds
  */
 export async function measureBlockBytes(
@@ -80,7 +81,7 @@ export async function measureBlockBytes(
 async function fill(target: Target, senders: readonly Account[], content: Content): Promise<Row[]> {
   const { name, transactions, gasLimit, data } = content
   const { url } = target
-  const to = (await content.place?.(target)) ?? NOBODY
+  const to = (await content.place?.(target)) ?? UNUSED_ACCOUNT
   const nonces = await noncesOf(target, senders)
   const raws = Array.from({ length: transactions }, (_, index) => {
     const sender = index % senders.length
@@ -112,7 +113,7 @@ async function fill(target: Target, senders: readonly Account[], content: Conten
   ]
 }
 
-/** Bytes of all batches that the database was given so far. */
+/** Returns the bytes of all batches that were written to the database so far. */
 async function batchBytes({ metricsUrl }: Target): Promise<number> {
   const page = await (await fetch(metricsUrl!)).text()
   return Number(/^coind_db_batch_bytes_sum(?:\{[^}]*\})? (\S+)$/m.exec(page)?.[1] ?? 0)
@@ -132,7 +133,7 @@ async function firstTransaction(url: string, number: string): Promise<string> {
   return block.transactions[0]!
 }
 
-/** Size and time of an answer; for one that is refused, why. */
+/** Returns size and time of an answer, or why it was refused. */
 async function answer(url: string, label: string, method: string, params: unknown): Promise<Row[]> {
   const beganMs = performance.now()
   const response = await fetch(url, {

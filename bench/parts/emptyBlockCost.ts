@@ -10,7 +10,7 @@ interface EmptyBlockOptions {
   readonly seconds: number
 }
 
-/** Processor time of an empty block in a node of a network of so many validators, all on this machine. Nobody asks them anything. */
+/** Measures the processor time of an empty block in a network of so many validators, all on this machine, without clients. */
 export async function measureEmptyBlocks(options: EmptyBlockOptions): Promise<readonly Row[]> {
   const { validators, warmUpSeconds, seconds } = options
   const network = await makeNetwork({ validators, environment: { VIEW_THREADS: '2' } })

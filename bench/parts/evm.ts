@@ -29,7 +29,7 @@ const TRIALS = 3
 const WARM_UPS = 2
 /** Slots that fit into a transaction of the setup. */
 const SLOTS_AT_ONCE = 500
-const NOBODY = hexToBytes('0x00000000000000000000000000000000000dead1')
+const ABSENT = hexToBytes('0x00000000000000000000000000000000000dead1')
 
 /** A loop that is deployed on every target. */
 interface Placed {
@@ -106,7 +106,7 @@ interface PlacedOnOne {
 async function place(target: Target, only: string): Promise<PlacedOnOne[]> {
   const placed: PlacedOnOne[] = []
   const callee = (await deploy(target, creationCode(assemble(CALLEE)))).address
-  for (const { name, code, slots, mostRounds } of workloads({ callee, nobody: NOBODY })) {
+  for (const { name, code, slots, mostRounds } of workloads({ callee, absent: ABSENT })) {
     if (!name.includes(only)) continue
     const { address } = await deploy(target, creationCode(code))
     if (slots > 0) await sendCalls(target, address, fillCalls(slots))

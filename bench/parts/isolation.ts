@@ -30,17 +30,17 @@ const READS_A_ROUND = 2_000
 type Pressure = (signal: AbortSignal) => Promise<void>
 
 /**
- * How much other load delays a sender and the consensus thread: `eth_sendRawTransaction` alone, beside calls that loop for seconds, and
- * beside saturated reads and full blocks.
+ * Measures how much other load delays a sender and the consensus thread: `eth_sendRawTransaction` alone, with calls that loop for
+ * seconds, and with saturated reads and full blocks.
  */
 export async function measureIsolation(target: Target, accounts: readonly Account[]): Promise<Row[]> {
   const { address } = await deploy(target, ENDLESS_LOOP)
   const [sender, ...others] = accounts
   const phases: readonly (readonly [string, Pressure])[] = [
     ['alone', () => Promise.resolve()],
-    ['beside endless eth_call', (signal) => heavyCalls(target, address, signal)],
+    ['with endless eth_call', (signal) => heavyCalls(target, address, signal)],
     [
-      'beside reads and full blocks',
+      'with reads and full blocks',
       async (signal) => {
         await Promise.all([saturate(target, others[0]!, signal), burn(target, address, others, signal)])
       },

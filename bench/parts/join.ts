@@ -17,15 +17,16 @@ import { accountOf, GWEI, sign } from '../load/sign.ts'
 import type { Row } from '../report.ts'
 
 const VALIDATORS = 4
-/** Who has coins in the chain that is made. */
+/** Accounts with coins in the chain that is made. */
 export const SENDERS = Array.from({ length: 200 }, (_, index) => accountOf(`join ${index}`))
 const RECIPIENTS = Array.from({ length: 20_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const SEEDS = 2
 const POLL_MS = 100
 
 /**
- * A node that joins a network of four validators with a chain of this length: how fast it catches up, from peers of this machine. First
- * comes a stretch of empty blocks, then full ones; at the end the state roots are compared.
+ * Measures how fast a node that joins a network of four validators catches up with a chain of this
+ * length, from peers of this machine. First comes a stretch of empty blocks, then full ones; at the
+ * end the state roots are compared.
  */
 export async function measureJoin(emptyBlocks: number, fullBlocks: number, transfers: number): Promise<readonly Row[]> {
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-join-'))
@@ -68,8 +69,8 @@ export async function measureJoin(emptyBlocks: number, fullBlocks: number, trans
     const fullSeconds = (allDone.atMs - emptyDone.atMs) / 1000
     return [
       { name: 'join: from the start to all blocks', unit: 's', value: (allDone.atMs - begin) / 1000 },
-      { name: 'join: empty blocks', unit: 'a second', value: (emptyDone.height - emptyBegun.height) / emptySeconds },
-      { name: 'join: transfers in full blocks', unit: 'a second', value: transfers / fullSeconds },
+      { name: 'join: empty blocks', unit: 'per second', value: (emptyDone.height - emptyBegun.height) / emptySeconds },
+      { name: 'join: transfers in full blocks', unit: 'per second', value: transfers / fullSeconds },
     ]
   } finally {
     for (const node of running) await node.kill('SIGKILL')
@@ -84,7 +85,7 @@ export function emptyBlocksOf(count: number): Blocks {
   return Array.from({ length: count }, () => [])
 }
 
-/** Blocks with transfers of coins, spread evenly over them, by all senders in turn: their first transactions. */
+/** Makes blocks with transfers of coins, spread evenly over them, by all senders in turn: their first transactions. */
 export function transferBlocks(count: number, transfers: number): Blocks {
   return spread(count, transfers, (index) => {
     const nonce = BigInt(Math.floor(index / SENDERS.length))
@@ -92,7 +93,7 @@ export function transferBlocks(count: number, transfers: number): Blocks {
   })
 }
 
-/** @param make gives the transaction with this index */
+/** @param make returns the transaction with this index */
 export function spread(blocks: number, transactions: number, make: (index: number) => Uint8Array): Blocks {
   const perBlock = Math.ceil(transactions / blocks)
   return Array.from({ length: blocks }, (_, block) => {
@@ -101,7 +102,7 @@ export function spread(blocks: number, transactions: number, make: (index: numbe
   })
 }
 
-/** Whom a transfer goes to. */
+/** Returns the recipient of a transfer. */
 export function recipientOf(index: number): Address {
   return RECIPIENTS[index % RECIPIENTS.length]!
 }
@@ -110,7 +111,7 @@ export function signedBy(sender: number, fields: Partial<UnsignedTransaction>): 
   return hexToBytes(sign(SENDERS[sender]!, { maxFeePerGas: 500n * GWEI, ...fields }).raw)
 }
 
-/** The chain to catch up with, in a database that nobody holds open afterwards. */
+/** Makes the chain to catch up with, in a database that is closed afterwards. */
 export async function produce(directory: string, blocks: Blocks) {
   const genesis = networkGenesis(VALIDATORS, {
     blockGasLimit: 150_000_000n,
@@ -139,7 +140,7 @@ export async function start(homedir: string, environment: Readonly<Record<string
   return startNode({ command: 'start', homedir, rpcPort, environment: { ...common, ...environment } })
 }
 
-/** When the node has this block, and which block it has then. */
+/** Waits until the node has this block, and returns when, and the block that it has then. */
 async function reached(node: TestNode, wanted: number): Promise<{ readonly height: number; readonly atMs: number }> {
   for (;;) {
     const height = Number(await rpc<string>(node.url, 'eth_blockNumber'))

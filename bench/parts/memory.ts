@@ -13,7 +13,7 @@ import type { TransactionMaker } from './transactions.ts'
 const MEGABYTE = 1_048_576
 /** Requests of one round of the reads. */
 const ROUND = 20_000
-/** Transactions per second of the mixed load, requests of it under way, and how often memory is noted. */
+/** Transactions per second of the mixed load, its requests under way, and how often memory is noted. */
 const MIXED_RATE = 200
 const MIXED_IN_FLIGHT = 20
 const NOTE_SECONDS = 30
@@ -32,7 +32,10 @@ interface MemoryOptions {
   readonly mixed: TransactionMaker
 }
 
-/** Resident memory of an idle node, after transfers and reads, when it has rested from them, and during a mixed load; coind's by thread. */
+/**
+ * Measures resident memory of an idle node, after transfers and reads, after a rest from them, and
+ * during a mixed load; coind's by thread.
+ */
 export async function* measureMemory(
   target: Target,
   accounts: readonly Account[],
@@ -91,7 +94,7 @@ export async function* measureMemory(
   ]
 }
 
-/** What V8 keeps for the threads of each role: their heaps, and what is external to them. */
+/** Returns the memory of V8 for the threads of each role: their heaps, and external memory. */
 async function heapsOf({ metricsUrl }: Target, label: string): Promise<readonly Row[]> {
   if (metricsUrl === undefined) return []
   const page = await (await fetch(metricsUrl)).text()
@@ -105,6 +108,6 @@ async function heapsOf({ metricsUrl }: Target, label: string): Promise<readonly 
     name: `heap ${label}, ${thread}`,
     unit: 'MB',
     value: committed,
-    note: `${used.toFixed(1)} in use, ${external.toFixed(1)} beside it`,
+    note: `${used.toFixed(1)} in use, ${external.toFixed(1)} external`,
   }))
 }

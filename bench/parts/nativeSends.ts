@@ -83,7 +83,7 @@ async function unconfirmed(target: Target): Promise<number> {
   return Number(total)
 }
 
-/** acoin that the recipients have together */
+/** Returns the acoin that the recipients have together. */
 async function totalReceived(target: Target): Promise<bigint> {
   let sum = 0n
   for (const part of chunks(RECIPIENTS, BATCH)) {

@@ -39,9 +39,9 @@ export async function measureNetwork(validators: number, blocks: number): Promis
         ),
       })),
       { name: `${label}: blocks decided after round 0`, unit: `of ${blocks}`, value: laterRounds },
-      { name: `${label}: CPU of a node a block`, unit: 'ms', value: each(({ cpuMs }) => cpuMs) },
-      { name: `${label}: bytes that a node sends a block`, unit: 'bytes', value: each(({ sentBytes }) => sentBytes) },
-      { name: `${label}: bytes on disk of a node a block`, unit: 'bytes', value: each(({ diskBytes }) => diskBytes) },
+      { name: `${label}: CPU of a node per block`, unit: 'ms', value: each(({ cpuMs }) => cpuMs) },
+      { name: `${label}: bytes that a node sends per block`, unit: 'bytes', value: each(({ sentBytes }) => sentBytes) },
+      { name: `${label}: bytes on disk of a node per block`, unit: 'bytes', value: each(({ diskBytes }) => diskBytes) },
       { name: `${label}: memory of a node`, unit: 'MB', value: mean(network.nodes.map(residentOf)) },
     ]
   } finally {
@@ -82,7 +82,7 @@ function bytesBelow(directory: string): number {
   return readdirSync(directory).reduce((sum, name) => sum + sizeOf(join(directory, name)), 0)
 }
 
-/** The database may have dropped a file since it was listed. */
+/** Returns the size of a file; the database may have dropped it since it was listed. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
@@ -94,7 +94,7 @@ interface CommitAnswer {
   }
 }
 
-/** Milliseconds between the times of consecutive blocks, and how many of them needed more than one round. */
+/** Returns the milliseconds between the times of consecutive blocks, and how many blocks needed more than one round. */
 async function timesOf(node: NetworkNode, from: number, to: number) {
   const intervals: number[] = []
   let laterRounds = 0

@@ -70,7 +70,7 @@ export async function measureRanges(
   return rows
 }
 
-/** Number of a block that holds so many transfers and nothing else. */
+/** Makes a block that holds so many transfers and nothing else, and returns its number. */
 async function makeFullBlock(target: Target, senders: readonly Account[]): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const signed =
@@ -91,7 +91,10 @@ async function transfersOf(target: Target, senders: readonly Account[]): Promise
   return senders.map((sender, index) => transfer(sender, nonces[index]!))
 }
 
-/** The first nonce last: geth makes a block as soon as a transaction can be in one, and all others can be in it then. */
+/**
+ * Returns transfers with the first nonce last: geth makes a block as soon as a transaction can be
+ * in one, and then all others can be in it.
+ */
 async function transfersOfOne(target: Target, sender: Account): Promise<readonly Signed[]> {
   const nonce = await nonceOf(target, sender)
   return Array.from({ length: TRANSACTIONS }, (_, index) => transfer(sender, nonce + TRANSACTIONS - 1 - index))
@@ -101,7 +104,7 @@ function transfer(sender: Account, nonce: number): Signed {
   return sign(sender, { nonce: BigInt(nonce), to: FUNDER.address, gasLimit: TRANSFER_GAS, maxFeePerGas: 500n * GWEI })
 }
 
-/** A filter that finds {@link HITS} logs in {@link BLOCKS} blocks, the newest of which is the range's last. */
+/** Makes a filter that finds {@link HITS} logs in {@link BLOCKS} blocks; the newest is the range's last. */
 async function makeLogs(target: Target): Promise<Readonly<Record<string, string>>> {
   const { address } = await deploy(target, CREATE_LOGGER)
   const first = Number(await call<string>(target.url, 'eth_blockNumber')) + 1

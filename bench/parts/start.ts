@@ -41,8 +41,8 @@ const COMMANDS: Readonly<Record<string, MakeCommand>> = {
 }
 
 /**
- * How long a node takes from its command to the first answer, and the processor time of its processes until then: on a new directory and,
- * where it keeps one, on an old one.
+ * Measures how long a node takes from its command to the first answer, and the processor time of
+ * its processes until then: on a new directory and, where it keeps one, on an old one.
  */
 export async function measureStart(name: string): Promise<readonly Row[]> {
   const makeCommand = COMMANDS[name]

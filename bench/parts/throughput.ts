@@ -67,7 +67,7 @@ export function latencyRows(name: string, { latenciesMs }: LoadResult): Row[] {
   ]
 }
 
-/** What the node's log and metrics say of the blocks since they were last looked at. */
+/** Returns what the node's log and metrics say about the blocks since the last call. */
 async function blockRows(target: Target, name: string): Promise<Row[]> {
   const blocks = target.takeBlocks()
   if (blocks === undefined) return []

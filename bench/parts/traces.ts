@@ -31,7 +31,8 @@ const UNANSWERED: Readonly<Record<string, readonly string[]>> = { anvil: ['debug
 type Params = readonly unknown[]
 
 /**
- * Simulations, traces of blocks and looking for calls: latency, and gas a second where a request executes much. What a node does not answer has no row.
+ * Measures simulations, traces of blocks and searches for calls: latency, and gas per second where a request executes much. A
+ * request that a node does not answer has no row.
  * @param accounts without coins before
  */
 export async function measureTraces(target: Target, accounts: readonly Account[]): Promise<Row[]> {
@@ -120,7 +121,7 @@ async function measureSimulations(
   ]
 }
 
-/** The fullest block by each tracer, and from its bytes. */
+/** Measures traces of the fullest block by each tracer, and from its bytes. */
 async function measureBlockTraces(target: Target, { fullest }: LoadedBlocks): Promise<Row[]> {
   const number = blockParameter(fullest)
   const { gasUsed, transactions } = await call<{ gasUsed: string; transactions: readonly string[] }>(
@@ -150,7 +151,7 @@ async function measureBlockTraces(target: Target, { fullest }: LoadedBlocks): Pr
   return rows
 }
 
-/** What the token's holders did, in all blocks of the load. */
+/** Searches for the calls of the token's holders, in all blocks of the load. */
 async function measureSearches(target: Target, { first, last }: LoadedBlocks, token: Address): Promise<Row[]> {
   const range = { fromBlock: blockParameter(first), toBlock: blockParameter(last) }
   const searches: readonly (readonly [label: string, filter: unknown])[] = [
@@ -165,7 +166,7 @@ async function measureSearches(target: Target, { first, last }: LoadedBlocks, to
   return rows
 }
 
-/** Milliseconds of requests one after another, ascending. @throws Error with the node's message */
+/** Returns the milliseconds of requests one after another, ascending. @throws Error with the node's message */
 async function timesOf(target: Target, method: string, params: () => Params): Promise<Float64Array> {
   if (UNANSWERED[target.name]?.includes(method) === true) throw new Error(`${target.name} does not answer ${method}`)
   const times = new Float64Array(LARGE_REQUESTS)

@@ -17,7 +17,7 @@ import { giveTokens, noncesOf } from './accounts.ts'
 /** Makes the transaction that account `sender` sends as number `index` of a load. */
 export type TransactionMaker = (index: number, sender: number) => Partial<UnsignedTransaction>
 
-/** Who gets what the load sends. */
+/** Recipients of the load's transfers. */
 export const RECIPIENTS = Array.from({ length: 2_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const TOKEN_GAS = 100_000n
 const SWAP_GAS = 150_000n
@@ -31,7 +31,7 @@ const SETUP_IN_FLIGHT = 100
 
 const recipientOf = (index: number): Address => RECIPIENTS[index % RECIPIENTS.length]!
 
-/** The native coin. */
+/** Makes transfers of the native coin. */
 export function coinTransfers(): TransactionMaker {
   return (index) => ({ to: recipientOf(index), value: 1n })
 }
@@ -40,7 +40,10 @@ export function tokenTransfers(token: Address): TransactionMaker {
   return (index) => ({ to: token, data: transferData(recipientOf(index), 1n), gasLimit: TOKEN_GAS })
 }
 
-/** Each sets {@link SLOTS} slots of one contract that were never set, spread over all keys as those of mappings are. */
+/**
+ * Makes transactions that each set {@link SLOTS} new slots of one contract, spread over all keys as
+ * those of mappings are.
+ */
 export async function newSlots(target: Target): Promise<TransactionMaker> {
   const write = `1 ADD DUP1 DUP1 ${SLOT_FACTOR} MUL SSTORE`
   const code = assemble(`PUSH0 CALLDATALOAD ${repeat(write, SLOTS)} STOP`)

@@ -29,7 +29,7 @@ const FUNDS_ACOIN = 10n ** 24n
 const SENDERS = 12
 const WARM_UP_BLOCKS = 20
 const EMPTY_BLOCKS = 20
-/** Heights that are looked at after the block of a proposer without a time budget. */
+/** Heights that are measured after the block of a proposer without a time budget. */
 const HEIGHTS_AFTER = 12
 /** A height is slow that takes longer. */
 const SLOW_MS = 600
@@ -72,7 +72,7 @@ interface Load {
   readonly blockGas: number
 }
 
-/** What else the machine does shows in the blocks before the load. */
+/** Measures the blocks before the load, which show what else the machine does. */
 async function emptyBlocks({ seed }: LocalNetwork, name: string): Promise<Row[]> {
   const first = await seed.height()
   await waitForHeight(seed, first + EMPTY_BLOCKS + 1)
@@ -224,7 +224,7 @@ interface CommitAnswer {
   }
 }
 
-/** From the time of each block to that of the next, and the round that decided the block. */
+/** Returns the time from each block to the next, and the round that decided the block. */
 async function heightsOf(node: NetworkNode, from: number, to: number) {
   const times: { readonly atMs: number; readonly round: number }[] = []
   for (let height = from; height <= to + 1; height++) {

@@ -4,7 +4,10 @@ import { CHAIN_ID } from '../load/sign.ts'
 import { freePort, untilServing } from './ports.ts'
 import type { Target } from './target.ts'
 
-/** The program itself: the package's launcher is a Node.js process around it. @throws Error where npm has none for this machine */
+/**
+ * Returns the path of the program itself: the package's launcher is a Node.js process around it.
+ * @throws Error where npm has no program for this machine
+ */
 export function anvilPath(): string {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`)

@@ -68,7 +68,7 @@ export async function startGeth({ gasLimit, period = 1 }: GethOptions): Promise<
   }
 }
 
-/** All forks up to Cancun from the first block on: later ones need system contracts. */
+/** Returns a genesis with all forks up to Cancun from the first block on: later ones need system contracts. */
 function genesisOf(gasLimit: number): unknown {
   const blocks = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul']
   const forks = [...blocks, 'berlin', 'london'].map((name) => [`${name}Block`, 0] as const)

@@ -5,7 +5,7 @@ import { call } from '../load/rpc.ts'
 const START_TIMEOUT_MS = 30_000
 const POLL_MS = 25
 
-/** A port of the loopback interface that was free a moment ago. */
+/** Returns a port of the loopback interface that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -13,7 +13,7 @@ export interface Target {
   stop(): Promise<void>
 }
 
-/** What a node's log says of a block. */
+/** A block's times in the node's log. */
 export interface BlockTiming {
   readonly atMs: number
   readonly txs: number

@@ -14,7 +14,10 @@ interface CallParts {
   readonly output?: number
 }
 
-/** Words of a call whose result is dropped; `to` is what pushes the address (seven words above where the call began). */
+/**
+ * Returns the words of a call whose result is dropped; `to` is the word that pushes the address
+ * (seven words above where the call began).
+ */
 function callWords(
   to: string,
   { kind = 'CALL', gas = 'GAS', value = 0, input = 0, output = 0 }: CallParts = {},
@@ -25,7 +28,7 @@ function callWords(
 
 const LARGE_INPUT = 512 * 1_024
 const GROW = `0 ${LARGE_INPUT - 32} MSTORE`
-const NOBODY = '0xdead00000000000000000000000000000000dead'
+const ABSENT = '0xdead00000000000000000000000000000000dead'
 
 const STOPPER = helper(1, 'STOP')
 const REVERTER = helper(2, 'PUSH0 PUSH0 REVERT')
@@ -51,7 +54,7 @@ export function callPrograms(contracts: number): Program[] {
   return [
     ...KINDS.flatMap((kind) => [
       loop(`${kind} of a contract that stops`, callWords(textOf(STOPPER), { kind }), { helpers: [STOPPER] }),
-      loop(`${kind} of nobody`, callWords(NOBODY, { kind })),
+      loop(`${kind} of an absent account`, callWords(ABSENT, { kind })),
       loop(`${kind} of the identity precompile`, callWords('4', { kind })),
       loop(`${kind} of itself, without end`, callWords('ADDRESS', { kind }), { unroll: 1 }),
     ]),
@@ -80,7 +83,7 @@ export function callPrograms(contracts: number): Program[] {
       setup: GROW,
       helpers: [STOPPER],
     }),
-    loop('CALL with 512 KB of input of nobody', callWords(NOBODY, { input: LARGE_INPUT }), { setup: GROW }),
+    loop('CALL of an absent account with 512 KB of input', callWords(ABSENT, { input: LARGE_INPUT }), { setup: GROW }),
     loop('CALL with room for 512 KB of output', callWords(textOf(STOPPER), { output: LARGE_INPUT }), {
       setup: GROW,
       helpers: [STOPPER],
@@ -99,7 +102,7 @@ export function callPrograms(contracts: number): Program[] {
         { setup: GROW },
       ),
     ),
-    loop('CALL that moves a coin', callWords(NOBODY, { value: 1 }), { unroll: 8, reserve: 500_000 }),
+    loop('CALL that moves a coin', callWords(ABSENT, { value: 1 }), { unroll: 8, reserve: 500_000 }),
     loop('CALL that moves a coin to a new account', `${callWords('DUP6', { value: 1 })} 1 ADD`, {
       setup: '0 CALLDATALOAD 0xabcdef0000000000000000 ADD',
       unroll: 8,

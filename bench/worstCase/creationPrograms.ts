@@ -7,7 +7,7 @@ import { MAX_CODE } from './testState.ts'
 const MAX_INIT_CODE = 49_152
 const RESERVE = 500_000
 
-/** Init codes of maximal size: they stop at once, so that what counts is the analysis. */
+/** Init code of maximal size: each stops at once, so that what counts is the analysis. */
 const PATTERNS: readonly (readonly [string, string])[] = [
   ['JUMPDEST', '5b'],
   ['PUSH1 JUMPDEST', '605b'],
@@ -25,7 +25,7 @@ function initCode(pattern: string): Uint8Array {
   return code
 }
 
-/** Creations, with init code that is costly to analyse, and self-destructs. */
+/** Returns programs of creations, with init code that is costly to analyse, and of self-destructs. */
 export function creationPrograms(): Program[] {
   const destroyer = helper(1, 'ADDRESS SELFDESTRUCT')
   const giver = helper(2, 'CALLER SELFDESTRUCT')
@@ -43,9 +43,9 @@ export function creationPrograms(): Program[] {
       ]
     }),
     loop('CREATE of nothing', '0 0 0 CREATE POP', { unroll: 4 }),
-    loop('CREATE of nothing, kept', '0 0 0 CREATE POP', { unroll: 4, reserve: RESERVE }),
+    loop('CREATE of nothing, retained', '0 0 0 CREATE POP', { unroll: 4, reserve: RESERVE }),
     loop('CREATE2 of nothing', '1 ADD DUP1 0 0 0 CREATE2 POP', { setup: '0 CALLDATALOAD', unroll: 4 }),
-    loop('CREATE of 24 KB, kept', `${returnsMaximum.length} ${32 - returnsMaximum.length} 0 CREATE POP`, {
+    loop('CREATE of 24 KB, retained', `${returnsMaximum.length} ${32 - returnsMaximum.length} 0 CREATE POP`, {
       setup: `${bytesToHex(returnsMaximum)} 0 MSTORE`,
       unroll: 1,
       reserve: 7_000_000,

@@ -22,8 +22,8 @@ const RUNS = 3
 const STEP = 1.01
 
 /**
- * Random search for a loop that executes little gas a second: changes of a loop's phrases are kept when they make it slower. Returns the
- * worst of each climb.
+ * Searches at random for a loop that executes little gas per second: changes of a loop's phrases stay when they make it slower.
+ * Returns the worst of each climb.
  */
 export async function climb({ measure, seed, seconds, without }: SearchOptions): Promise<Program[]> {
   const found: Program[] = []

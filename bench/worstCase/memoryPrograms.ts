@@ -20,7 +20,7 @@ function grow(bytes: number): string {
   return `0 ${bytes - 32} MSTORE`
 }
 
-/** One program for each size. */
+/** Returns one program for each size. */
 function ofSizes(name: string, body: (bytes: number) => string, setup: string, helpers: Program['helpers'] = []) {
   return SIZES.map((bytes) => {
     // one copy of the larger sizes takes thousands of gas

@@ -19,18 +19,18 @@ const LARGE_INPUT = 512 * 1_024
 const GROW = `0 ${LARGE_INPUT - 32} MSTORE`
 const KINDS = ['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL'] as const
 const RESERVE = 500_000
-const SOMEBODY = new Uint8Array(20).fill(0xab)
+const ACCOUNT = new Uint8Array(20).fill(0xab)
 const PAGE = { key: new Uint8Array(0), offset: 0n, limit: 0n, countTotal: true, reverse: false }
 /** Three bytes of UTF-8, two in a string of JavaScript, so that it is decoded and encoded at length. */
 const TEXT = '€'.repeat(100_000)
 
-/** Words of a call with `length` bytes of input from memory, whose result is dropped. */
+/** Returns the words of a call with `length` bytes of input from memory, whose result is dropped. */
 function callWords(to: string, gas: string, length: number, kind = 'CALL', value = 0): string {
   const hasValue = kind === 'CALL' || kind === 'CALLCODE'
   return `0 0 ${length} 0 ${hasValue ? value : ''} ${to} ${gas} ${kind} POP`
 }
 
-/** A call of a function with the same arguments again and again; long ones are in memory from several contracts. */
+/** Returns a loop of calls of a function with the same arguments; long ones are in memory from several contracts. */
 function functionLoop(
   precompile: TabledPrecompile,
   name: string,
@@ -86,34 +86,34 @@ export function nativePrograms(): Program[] {
       ),
     ),
     ...(['decimals', 'name', 'totalSupply'] as const).map((name) => functionLoop(nativeToken, name)),
-    functionLoop(nativeToken, 'balanceOf', { account: SOMEBODY }),
-    functionLoop(nativeToken, 'allowance', { owner: SOMEBODY, spender: SOMEBODY }),
-    functionLoop(nativeToken, 'transfer', { to: SOMEBODY, value: 1n }, { reserve: RESERVE }),
-    functionLoop(nativeToken, 'approve', { spender: SOMEBODY, value: 1n }, { reserve: RESERVE }),
+    functionLoop(nativeToken, 'balanceOf', { account: ACCOUNT }),
+    functionLoop(nativeToken, 'allowance', { owner: ACCOUNT, spender: ACCOUNT }),
+    functionLoop(nativeToken, 'transfer', { to: ACCOUNT, value: 1n }, { reserve: RESERVE }),
+    functionLoop(nativeToken, 'approve', { spender: ACCOUNT, value: 1n }, { reserve: RESERVE }),
     functionLoop(nativeToken, 'withdraw', { wad: 1n }, { reserve: RESERVE }),
     functionLoop(nativeToken, 'withdraw', { wad: 1n << 255n }, { remark: ', refused' }),
-    functionLoop(bank, 'balances', { account: SOMEBODY }),
+    functionLoop(bank, 'balances', { account: ACCOUNT }),
     functionLoop(bank, 'totalSupply'),
-    functionLoop(bech32, 'hexToBech32', { addr: SOMEBODY, prefix: 'coin' }),
-    functionLoop(bech32, 'bech32ToHex', { bech32Address: toBech32(SOMEBODY) }),
+    functionLoop(bech32, 'hexToBech32', { addr: ACCOUNT, prefix: 'coin' }),
+    functionLoop(bech32, 'bech32ToHex', { bech32Address: toBech32(ACCOUNT) }),
     functionLoop(bech32, 'bech32ToHex', { bech32Address: TEXT }, { remark: ', 300 KB of text' }),
     functionLoop(staking, 'validators', { status: '', pageRequest: PAGE }),
     functionLoop(staking, 'validators', { status: 'BOND_STATUS_UNBONDING', pageRequest: PAGE }, { remark: ', none' }),
     functionLoop(staking, 'validators', { status: TEXT, pageRequest: PAGE }, { remark: ', 300 KB of text' }),
-    functionLoop(staking, 'validator', { validatorAddress: SOMEBODY }),
+    functionLoop(staking, 'validator', { validatorAddress: ACCOUNT }),
     functionLoop(slashing, 'getSigningInfos', { pagination: PAGE }),
     functionLoop(slashing, 'getParams'),
     functionLoop(governance, 'getParams'),
     functionLoop(governance, 'getProposals', {
       proposalStatus: 0n,
-      voter: SOMEBODY,
-      depositor: SOMEBODY,
+      voter: ACCOUNT,
+      depositor: ACCOUNT,
       pagination: PAGE,
     }),
-    functionLoop(governance, 'getVote', { proposalId: 1n, voter: SOMEBODY }),
+    functionLoop(governance, 'getVote', { proposalId: 1n, voter: ACCOUNT }),
     functionLoop(governance, 'getVotes', { proposalId: 1n, pagination: PAGE }),
     functionLoop(distribution, 'communityPool'),
-    functionLoop(distribution, 'delegationTotalRewards', { delegatorAddress: SOMEBODY }),
-    functionLoop(distribution, 'delegatorWithdrawAddress', { delegatorAddress: SOMEBODY }),
+    functionLoop(distribution, 'delegationTotalRewards', { delegatorAddress: ACCOUNT }),
+    functionLoop(distribution, 'delegatorWithdrawAddress', { delegatorAddress: ACCOUNT }),
   ]
 }

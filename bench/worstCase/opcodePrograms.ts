@@ -84,7 +84,7 @@ function jumpPrograms(): Program[] {
   ]
 }
 
-/** Places of 5 bytes (JUMPDEST PUSH2 JUMP), each of which jumps to one far away, so that all are visited. */
+/** Returns places of 5 bytes (JUMPDEST PUSH2 JUMP): each jumps to one far away, so that all are visited. */
 function scatteredJumps(): Uint8Array {
   const places = 4_909
   const stride = 2_371
@@ -99,7 +99,7 @@ function scatteredJumps(): Uint8Array {
   return code
 }
 
-/** A jump table: the next of 4,096 places is computed, in an order that nothing predicts. */
+/** Returns a jump table: the next of 4,096 places is computed, in an order that nothing predicts. */
 function computedJumps(): Uint8Array {
   const places = `:table @next JUMP ${repeat('JUMPDEST @next JUMP', 4_095)}`
   return assemble(`0 :next 5 MUL 7 ADD 4095 AND DUP1 5 MUL @table ADD JUMP ${places}`)

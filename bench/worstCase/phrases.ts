@@ -58,12 +58,12 @@ export function randomPhrase(random: Random): Phrase {
   return random.pick(KINDS)(random)
 }
 
-/** What runs before the phrases. */
+/** Returns the code that runs before the phrases. */
 export function phraseSetup(random: Random): string {
   return `0 ${MEMORY} MSTORE ${Array.from({ length: ITEMS }, () => number(random)).join(' ')}`
 }
 
-/** A copy of one of the items, below which `above` more lie. */
+/** Returns code that copies one of the items, below which `above` more lie. */
 function item(random: Random, above = 0): string {
   return `DUP${1 + above + random.below(ITEMS)}`
 }
@@ -72,7 +72,7 @@ function place(random: Random): number {
   return random.below(MEMORY - 4_096)
 }
 
-/** Of any length, often with long runs of ones or zeros. */
+/** Returns a number of any length, often with long runs of ones or zeros. */
 function number(random: Random): string {
   const limbs = 1 + random.below(4)
   const limb = (): string => {

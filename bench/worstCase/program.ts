@@ -25,7 +25,7 @@ export interface LoopOptions {
   readonly reserve?: number
 }
 
-/** A loop that runs until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
+/** Returns a loop that runs until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
 export function endless(body: string, { setup = '', unroll = 64, reserve }: LoopOptions = {}): Uint8Array {
   const again = reserve === undefined ? '@round JUMP' : `GAS ${reserve} LT @round JUMPI STOP`
   return assemble(`${setup} :round ${repeat(body, unroll)} ${again}`)
@@ -36,7 +36,7 @@ export function loop(name: string, body: string, options: LoopOptions & Pick<Pro
   return { name, code: endless(body, options), helpers, commits: options.reserve !== undefined }
 }
 
-/** A contract beside the program; the first has number 1. */
+/** Returns a contract next to the program; the first has number 1. */
 export function helper(number: number, program: string | Uint8Array): Helper {
   const address = new Uint8Array(20).fill(0xc0)
   new DataView(address.buffer).setUint32(16, number)

@@ -22,7 +22,7 @@ export function statePrograms(): Program[] {
     ...['BALANCE', 'EXTCODESIZE', 'EXTCODEHASH'].flatMap((name) => [
       loop(`${name}, warm`, `ADDRESS ${name} POP`),
       each(`${name}, cold`, `DUP1 ${ACCOUNT_FACTOR} MUL ${name} POP`),
-      each(`${name}, cold, of nobody`, `DUP1 ${ACCOUNT_FACTOR} MUL ${name} POP`, absent),
+      each(`${name}, cold, of an absent account`, `DUP1 ${ACCOUNT_FACTOR} MUL ${name} POP`, absent),
     ]),
     each('BALANCE, warm, of 1,024 accounts', `DUP1 1023 AND ${ACCOUNT_FACTOR} MUL BALANCE POP`),
     loop('SLOAD, warm', '1 SLOAD POP'),

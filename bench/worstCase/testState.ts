@@ -43,7 +43,8 @@ interface TestState {
 }
 
 /**
- * A state in a LevelDB database. `home` keeps it for further runs of the same sizes; otherwise it is temporary.
+ * Opens a state in a LevelDB database. `home` keeps it for further runs of the same sizes;
+ * otherwise it is temporary.
  */
 export async function openTestState(size: StateSize, home: string | undefined): Promise<TestState> {
   const name = `native-state-${size.accounts}-${size.slots}-${size.contracts}`
@@ -56,7 +57,7 @@ export async function openTestState(size: StateSize, home: string | undefined): 
     await build(database, store, size)
     await store.close()
     await database.close()
-    // opened anew: what was just written is no longer in the caches
+    // opened anew: the new data is no longer in the caches
     database = await Database.open(location)
   }
   const store = new StateStore(database)
@@ -79,7 +80,7 @@ function slotAt(index: number): Uint8Array {
   return bigIntToBytes(BigInt.asUintN(256, BigInt(SLOT_FACTOR) * BigInt(index)), 32)
 }
 
-/** STOP, then jump destinations to the end but for the index that makes it different from the others. */
+/** Returns STOP, then jump destinations to the end, except for the index that makes it different from the others. */
 function bigCode(index: number): Uint8Array {
   const code = new Uint8Array(MAX_CODE).fill(0x5b)
   code[0] = 0
@@ -87,7 +88,7 @@ function bigCode(index: number): Uint8Array {
   return code
 }
 
-/** The native layer of a new chain. */
+/** Returns the native layer of a new chain. */
 function nativeGenesis(): Genesis {
   const [first, ...others] = Array.from({ length: VALIDATORS }, (_, index) => ({
     operator: new Uint8Array(20).fill(index + 1),

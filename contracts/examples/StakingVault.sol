@@ -7,20 +7,22 @@ import {STAKING} from "../IStaking.sol";
 
 /// Stakes coins of many users with one validator and shares its rewards among them.
 ///
-/// Users hold shares. What they deposit is delegated at once; rewards are withdrawn before every change of shares, so that each
-/// user has what was earned while it was in (the usual accumulator of rewards per share). Coins that are withdrawn come back after the unbonding
-/// time, to the vault first and from there to who asked for them.
+/// Users hold shares. Deposits are delegated at once. Rewards are withdrawn before every change of
+/// shares, so that each user gets the rewards earned while the deposit was in (the usual accumulator of
+/// rewards per share). Withdrawn coins come back after the unbonding time, first to the vault and
+/// from there to the user who withdrew them.
 ///
 /// What it shows of the native layer:
 /// - the vault is the delegator (`address(this)`), and rewards arrive in `address(this).balance` within the call;
 /// - calls of precompiles can be caught: a failed one has done nothing (`tryDelegate`, `depositOrRefund`);
 /// - a revert after a successful call undoes that too (`simulateDeposit`).
 ///
-/// An example: not audited. A slash of the validator is shared by who withdraws later than others; a vault for more than
-/// an example would price its shares. And as one delegator it has at most 7 (`max_entries`) withdrawals from its validator on
-/// their way, whoever asked for them: a vault for many users collects what they ask for and undelegates it together.
+/// An example: not audited. A slash of the validator is shared by users who withdraw later than
+/// others; a vault for more than an example would price its shares. And as one delegator it has at
+/// most 7 (`max_entries`) pending withdrawals from its validator, for all users together: a vault
+/// for many users collects their withdrawals and undelegates them together.
 contract StakingVault {
-    /// Rewards per share are kept with this many extra places.
+    /// Rewards per share are stored with this many extra places.
     uint256 private constant SCALE = 1e36;
     /// operator of the validator, `coinvaloper1…`
     string public validator;
@@ -65,7 +67,7 @@ contract StakingVault {
         owner = msg.sender;
     }
 
-    /// Plain transfers are no deposits: they stay unused.
+    /// Plain transfers are not deposits: they stay unused.
     receive() external payable {}
 
     /// Delegates the value for the sender; reverts as a whole when the delegation fails.
@@ -76,7 +78,8 @@ contract StakingVault {
         _credit(msg.sender, msg.value);
     }
 
-    /// The same, but gives the value back when the delegation fails: of a caught call nothing is left behind.
+    /// The same, but returns the value when the delegation fails: a caught call leaves nothing
+    /// behind.
     function depositOrRefund() external payable {
         _collect();
         _settle(msg.sender);
@@ -132,7 +135,7 @@ contract StakingVault {
         rewardsHeld -= amount;
         _owed[msg.sender] = 0;
         Withdrawal[] storage waiting = _withdrawals[msg.sender];
-        // what came back of unbondings, and is nobody's reward
+        // coins that came back from unbondings, and are not a user's rewards
         uint256 available = address(this).balance - rewardsHeld - amount;
         for (uint256 i = waiting.length; i > 0; i--) {
             Withdrawal memory each = waiting[i - 1];

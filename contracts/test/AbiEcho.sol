@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.28;
 
-/// Gives its arguments back: what it accepts, and how it encodes them, is the compiler's own ABI coder.
+/// Returns its arguments: what it accepts, and how it encodes them, is the compiler's own ABI
+/// coder.
 contract AbiEcho {
     struct Coin {
         bytes denom;

@@ -26,8 +26,8 @@ contract Delegator {
         if (fails) revert AfterSuccess(delegated(validator));
     }
 
-    /// Delegates 1, 2 and 4 times the amount in three frames of which the second fails, and sends coins between. Shows the
-    /// balance after every step.
+    /// Delegates 1, 2 and 4 times the amount in three frames, the second of which fails, and sends
+    /// coins between them. Shows the balance after every step.
     function interleave(string calldata validator, uint256 amount, address payable sink) external {
         emit Seen(address(this).balance);
         STAKING.delegate(address(this), validator, amount);
@@ -51,14 +51,15 @@ contract Delegator {
         STAKING.delegate(address(this), validator, amount);
         if (depth == 0) revert("deepest");
         uint256 below;
-        try this.nest(validator, amount, depth - 1) returns (uint256 kept) {
-            below = kept;
+        try this.nest(validator, amount, depth - 1) returns (uint256 survivors) {
+            below = survivors;
         } catch {}
         if (depth % 2 == 1 && msg.sender == address(this)) revert("odd");
         return below + 1;
     }
 
-    /// Calls with more than there is, of somebody else, with too little gas: all are caught.
+    /// Makes calls with more than there is, for another account, with too little gas: all are
+    /// caught.
     function failEverywhere(string calldata validator, uint256 amount, address other) external returns (uint256 failures) {
         try STAKING.delegate(address(this), validator, amount) {} catch Error(string memory) { failures++; }
         try STAKING.delegate(other, validator, 1) {} catch Error(string memory) { failures++; }
@@ -75,7 +76,7 @@ contract Delegator {
         STAKING.createValidator(description, rates, 1, address(this), key, 1 ether);
     }
 
-    /// Withdraws rewards and gives them away in the same call.
+    /// Withdraws rewards and forwards them in the same call.
     function withdrawAndForward(string calldata validator, address payable to) external returns (uint256 earned) {
         uint256 before = address(this).balance;
         Coin[] memory paid = DISTRIBUTION.withdrawDelegatorRewards(address(this), validator);

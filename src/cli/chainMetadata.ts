@@ -1,12 +1,12 @@
 import type { Genesis } from '../chain/genesis/genesisSchema.ts'
 import { BECH32_ACCOUNT, BECH32_CONSENSUS, BECH32_OPERATOR } from '../primitives/address.ts'
 
-/** Who takes what {@link describeChain} writes. */
+/** Formats in which {@link describeChain} writes: each is named after the program or registry that reads it. */
 export const CHAIN_INFO_FORMATS = ['keplr', 'chain-registry', 'assetlist', 'eip155', 'metamask', 'viem'] as const
 
 type ChainInfoFormat = (typeof CHAIN_INFO_FORMATS)[number]
 
-/** What the genesis does not say. Addresses have no slash at their end. */
+/** Addresses and names that the genesis does not hold. Addresses have no slash at their end. */
 export interface ChainPlaces {
   /** JSON-RPC over HTTP */
   readonly rpcUrl: string
@@ -32,8 +32,8 @@ export const NETWORK_TYPES = ['mainnet', 'testnet', 'devnet'] as const
 export type NetworkType = (typeof NETWORK_TYPES)[number]
 
 /**
- * The text that a wallet or registry takes, with a line feed at its end.
- * @param genesis its denomination, fees and unbonding time are told
+ * Returns the text that a wallet or registry takes, with a line feed at its end.
+ * @param genesis supplies denomination, fees and unbonding time
  */
 export function describeChain(format: ChainInfoFormat, genesis: Genesis, places: ChainPlaces): string {
   const facts = factsOf(genesis)
@@ -41,7 +41,7 @@ export function describeChain(format: ChainInfoFormat, genesis: Genesis, places:
   return `${JSON.stringify(DESCRIPTIONS[format](facts, places), null, 2)}\n`
 }
 
-/** What the genesis says of a chain. */
+/** Facts of a chain that its genesis holds. */
 interface ChainFacts {
   readonly chainId: string
   readonly evmChainId: number
@@ -103,7 +103,7 @@ const BECH32_CONFIG = {
   bech32PrefixConsPub: `${BECH32_CONSENSUS}pub`,
 }
 
-/** ChainInfo of Keplr, for experimentalSuggestChain and github.com/chainapsis/keplr-chain-registry. */
+/** Returns ChainInfo of Keplr, for experimentalSuggestChain and github.com/chainapsis/keplr-chain-registry. */
 function keplrChainInfo(facts: ChainFacts, places: ChainPlaces): unknown {
   const { symbol, coin, decimals, minGasPrice } = facts
   const { iconUrl, explorerUrl } = places
@@ -146,12 +146,12 @@ function keplrChainInfo(facts: ChainFacts, places: ChainPlaces): unknown {
   }
 }
 
-/** Where a file of the registry finds its schema: test networks are a folder deeper. */
+/** Returns where a file of the registry finds its schema: test networks are one folder deeper. */
 function schemaPath(file: string, { networkType }: ChainPlaces): string {
   return networkType === 'mainnet' ? `../${file}` : `../../${file}`
 }
 
-/** chain.json of github.com/cosmos/chain-registry. */
+/** Returns chain.json of github.com/cosmos/chain-registry. */
 function registryChain(facts: ChainFacts, places: ChainPlaces): unknown {
   const { explorerUrl, websiteUrl, grpcAddress } = places
   const { minGasPrice } = facts
@@ -207,7 +207,7 @@ function registryChain(facts: ChainFacts, places: ChainPlaces): unknown {
   }
 }
 
-/** assetlist.json of github.com/cosmos/chain-registry. */
+/** Returns assetlist.json of github.com/cosmos/chain-registry. */
 function registryAssets({ coin }: ChainFacts, places: ChainPlaces): unknown {
   return {
     $schema: schemaPath('assetlist.schema.json', places),
@@ -226,7 +226,7 @@ function registryAssets({ coin }: ChainFacts, places: ChainPlaces): unknown {
   }
 }
 
-/** eip155-N.json of github.com/ethereum-lists/chains. Its explorers have the pages of EIP-3091. */
+/** Returns eip155-N.json of github.com/ethereum-lists/chains. Its explorers have the pages of EIP-3091. */
 function eip155Chain(facts: ChainFacts, places: ChainPlaces): unknown {
   const { name, rpcUrl, webSocketUrl, explorerUrl, websiteUrl, faucetUrl, networkType } = places
   return {
@@ -254,7 +254,7 @@ function nativeCurrency({ coin, symbol, decimals }: ChainFacts): {
   return { name: coin.name, symbol, decimals }
 }
 
-/** `params` of wallet_addEthereumChain (EIP-3085). */
+/** Returns `params` of wallet_addEthereumChain (EIP-3085). */
 function addChainParameters(facts: ChainFacts, places: ChainPlaces): unknown {
   const { name, rpcUrl, explorerUrl, iconUrl } = places
   return [
@@ -263,7 +263,7 @@ function addChainParameters(facts: ChainFacts, places: ChainPlaces): unknown {
       chainName: name,
       nativeCurrency: nativeCurrency(facts),
       rpcUrls: [rpcUrl],
-      // MetaMask refuses the whole chain for an explorer without TLS, but for one on this machine.
+      // MetaMask refuses the whole chain for an explorer without TLS, unless it is on this machine.
       ...(explorerUrl !== undefined && isSecure(explorerUrl) ? { blockExplorerUrls: [explorerUrl] } : {}),
       ...(iconUrl === undefined ? {} : { iconUrls: [iconUrl] }),
     },
@@ -275,7 +275,7 @@ function isSecure(url: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname === '127.0.0.1'
 }
 
-/** A module in TypeScript whose export is the chain, for viem and what is made with it. */
+/** Returns a TypeScript module whose export is the chain, for viem and libraries based on it. */
 function viemModule(facts: ChainFacts, places: ChainPlaces): string {
   const { name, slug, rpcUrl, webSocketUrl, explorerUrl, networkType } = places
   const chain = {

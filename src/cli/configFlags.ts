@@ -9,8 +9,8 @@ import { flagOf, VARIABLES, type Variable } from '../config/variables.ts'
 import type { Terminal } from './ports.ts'
 
 /**
- * Gives `command` a flag for each variable.
- * @param defaults what the command has instead of a variable's own default, by name
+ * Adds a flag for each variable to `command`.
+ * @param defaults the command's defaults that replace a variable's own, by name
  */
 export function addConfigFlags(
   command: Command,
@@ -27,7 +27,7 @@ export function addConfigFlags(
 }
 
 /**
- * The configuration of a command with the flags of {@link addConfigFlags}.
+ * Reads the configuration of a command with the flags of {@link addConfigFlags}.
  * @throws ConfigError with one line for the operator
  */
 export function configOf(command: Command, terminal: Terminal): Config {
@@ -35,7 +35,8 @@ export function configOf(command: Command, terminal: Terminal): Config {
 }
 
 /**
- * Where the configuration comes from: the flags of `command`, the environment, and `.env` of the working directory.
+ * Returns the sources of the configuration: the flags of `command`, the environment, and `.env` of
+ * the working directory.
  * @throws ConfigError when `.env` exists and cannot be read
  */
 export function configSources(

@@ -64,13 +64,13 @@ export interface Testnet {
   readonly joinFile: string
 }
 
-/** What each operator that is made has beside its stake, for fees: 100 COIN. */
+/** Balance of each created operator on top of its stake, for fees: 100 COIN. */
 const OPERATOR_BALANCE_ACOIN = 100n * 10n ** 18n
 
 /**
  * Writes the data directories of a new network, `node0` and on: keys, one genesis, and a `.env` for each that names its ports and
- * its peers. All keys are new. Every validator but the first has an operator account of its own, with some coins; its key is in the same directory as
- * the node's other keys.
+ * its peers. All keys are new. Every validator except the first has its own operator account with some coins; the account's key is in
+ * the same directory as the node's other keys.
  * @throws ConfigError with one line for the operator
  */
 export function createTestnet(options: TestnetOptions): Testnet {
@@ -132,7 +132,7 @@ export function createTestnet(options: TestnetOptions): Testnet {
   return { nodes, genesisHash: hash, walletFile, joinFile }
 }
 
-/** What an edit of a test network's genesis changed. */
+/** Changes that an edit of a test network's genesis made. */
 export interface EditedTestnet {
   /** 64 hex digits */
   readonly genesisHash: string
@@ -141,10 +141,11 @@ export interface EditedTestnet {
 }
 
 /**
- * Gives all nodes of a test network that was written before an edited genesis, and its hash to their `.env` and to `join.env`.
+ * Copies an edited genesis to all nodes of a test network that exists already, and writes its hash to their `.env` and to
+ * `join.env`.
  * @param directory that of the network
  * @param genesisFile the edited one; by default that of the first node
- * @throws ConfigError when there is no network, one of its nodes has begun its chain already, or the genesis is not valid
+ * @throws ConfigError when there is no network, one of its nodes has already started its chain, or the genesis is not valid
  */
 export function editTestnet(directory: string, genesisFile?: string): EditedTestnet {
   const variables = existsSync(directory)
@@ -225,8 +226,8 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
 }
 
 /**
- * Where the nodes of a test network run: all on this machine, each with ports of its own from `startingPort` on; or each on a host
- * of its own, `<prefix>0` and on, with the usual ports.
+ * Where the nodes of a test network run: all on this machine, each with its own ports from `startingPort` on; or each on its own
+ * host, `<prefix>0` and on, with the usual ports.
  */
 type Placement =
   | { readonly kind: 'machine'; readonly startingPort: number }
@@ -246,7 +247,7 @@ interface NodePlace {
 export const PORTS_A_NODE = 10
 const LOOPBACK = '127.0.0.1'
 
-/** Where the node with this number runs. */
+/** Returns where the node with this number runs. */
 function placeNode(placement: Placement, index: number): NodePlace {
   if (placement.kind === 'hosts') {
     const host = `${placement.prefix}${index}`
@@ -281,14 +282,14 @@ interface AccountKey {
   readonly privateKey: Uint8Array
 }
 
-/** @param seed 48 random bytes; any value gives a key */
+/** @param seed 48 random bytes; any value yields a key */
 function accountKey(seed: Uint8Array): AccountKey {
   const privateKey = secp256k1.utils.randomSecretKey(seed)
   const publicKey = secp256k1.getPublicKey(privateKey, false)
   return { address: publicKeyToAddress(publicKey.subarray(1)), privateKey }
 }
 
-/** Text of a file with the key, which only its owner may read. */
+/** Returns the text of a file with the key, which only its owner may read. */
 function formatAccountKey({ address, privateKey }: AccountKey): string {
   const json = {
     address: toChecksumAddress(address),
@@ -301,7 +302,8 @@ function formatAccountKey({ address, privateKey }: AccountKey): string {
 const QUOTES = ["'", '"', '`']
 
 /**
- * Lines of a `.env` file, which Docker's --env-file reads too. Docker takes quotes literally, so only unusual values are quoted.
+ * Returns lines of a `.env` file, which Docker's --env-file reads too. Docker takes quotes
+ * literally, so only unusual values are quoted.
  * @throws TypeError for a value that holds every kind of quote, or a line break
  */
 function formatVariables(variables: Readonly<Record<string, string>>): string {

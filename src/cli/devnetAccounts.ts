@@ -30,5 +30,5 @@ export const DEVNET_ACCOUNTS: readonly DevnetAccount[] = KEYS.map(({ address, pr
   privateKey,
 }))
 
-/** What each account but the first starts with. */
+/** Balance with which each account except the first starts. */
 export const DEVNET_BALANCE_ACOIN = 10_000n * ACOIN_PER_COIN

@@ -5,7 +5,7 @@ import type { Terminal } from './ports.ts'
 
 /** The node that `tx` and `query` talk to did not answer, or refused. The message is a line for the operator. */
 export class NodeRequestError extends Error {
-  /** they end a command with different codes */
+  /** they end a command with different exit codes */
   override readonly name: 'NodeUnreachable' | 'NodeRefused'
   /** of HTTP; undefined when there was no answer */
   readonly status: number | undefined
@@ -94,7 +94,7 @@ function parse(text: string): Json | undefined {
   }
 }
 
-/** What an error object of grpc-gateway or CometBFT says. */
+/** Returns the text in an error object of grpc-gateway or CometBFT. */
 function reasonIn(json: Json | undefined): string | undefined {
   if (typeof json !== 'object' || json === null) return undefined
   const { message, data } = json as { readonly message?: Json; readonly data?: Json }

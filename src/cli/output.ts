@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Json } from '../primitives/protoScalars.ts'
 
-/** How a command prints what it has to say. `text` is YAML, as the Cosmos SDK's programs print it. */
+/** Format of a command's output. `text` is YAML, as the Cosmos SDK's programs print it. */
 export const OUTPUTS = ['json', 'text'] as const
 
 export interface OutputOption {
@@ -13,12 +13,12 @@ export function addOutputOption(command: Command): Command {
   return command.addOption(new Option('-o, --output <form>', 'json, or text (YAML)').choices(OUTPUTS).default('json'))
 }
 
-/** An answer in the form that {@link addOutputOption} gives, with a line feed at its end. */
+/** Formats an answer as {@link addOutputOption} demands, with a line feed at its end. */
 export function formatAnswer(answer: Json, { output }: OutputOption): string {
   return output === 'text' ? formatYaml(answer) : `${JSON.stringify(answer, null, 2)}\n`
 }
 
-/** The members of JSON as lines of YAML, objects in the order of their names. */
+/** Formats the members of JSON as lines of YAML, objects in the order of their names. */
 export function formatYaml(json: Json): string {
   if (!isNested(json)) return `${scalar(json)}\n`
   return `${linesOf(json).join('\n')}\n`
@@ -26,7 +26,7 @@ export function formatYaml(json: Json): string {
 
 type Nested = readonly Json[] | { readonly [name: string]: Json }
 
-/** Whether it takes lines of its own. */
+/** Whether the value takes its own lines. */
 function isNested(json: Json): json is Nested {
   return typeof json === 'object' && json !== null && Object.keys(json).length > 0
 }

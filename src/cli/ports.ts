@@ -15,11 +15,11 @@ export interface StartOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** the operator says that no other process signs with the key any more, although this directory is a copy */
   readonly signerMoved?: boolean
-  /** ends the start, whatever it is at; it then undoes what it has begun and rejects with the signal's reason */
+  /** ends the start at any step; it then undoes what it has begun and rejects with the signal's reason */
   readonly signal?: AbortSignal
   /** whether FORCE_SNAPSHOT_RESTORE may replace the database by one of a lower height */
   readonly allowsOlder?: boolean
-  /** Called when the node has stopped but for threads that are still busy: the process has to be ended without them. */
+  /** Called when the node has stopped except for busy threads: the process has to end without waiting for them. */
   readonly onThreadsLeft?: () => void
 }
 
@@ -76,7 +76,7 @@ export interface DirectoryExportOptions {
   readonly to?: number
   /** addresses of the same files elsewhere; by default those that the directory's manifest names */
   readonly mirrors?: readonly string[]
-  /** ends the export, which then rejects with the signal's reason, and can be gone on with */
+  /** ends the export, which then rejects with the signal's reason, and can be continued */
   readonly signal: AbortSignal
 }
 
@@ -134,9 +134,9 @@ export interface RepairOptions {
   readonly isDryRun: boolean
   /** whether a damaged database is replaced by a snapshot, whatever could be mended in it */
   readonly prefersSnapshot: boolean
-  /** is told the damage and what will be done, before anything is changed; not called when there is none */
+  /** receives the damage and the planned steps, before anything is changed; not called without damage */
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
-  /** ends it; it then rejects with the signal's reason, and a later call goes on */
+  /** ends it; it then rejects with the signal's reason, and a later call continues */
   readonly signal: AbortSignal
 }
 
@@ -166,16 +166,16 @@ export interface SuperviseCommand {
   readonly signal: AbortSignal
 }
 
-/** What the commands need of the node: `main.ts` provides it, tests give their own. */
+/** Functions of the node that the commands need: `main.ts` provides them, tests pass their own. */
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
   /**
-   * Starts an explorer with these variables as a process of its own, which ends with this one.
+   * Starts an explorer with these variables as its own process, which ends with this one.
    * @param signal ends it, also before it serves
    * @returns the explorer when it serves, or why it does not
    */
   startExplorer(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RunningExplorer | string>
-  /** Runs the node as a process of its own until it is stopped, and changes its version at upgrades. */
+  /** Runs the node as its own process until it is stopped, and changes its version at upgrades. */
   supervise(command: SuperviseCommand): Promise<void>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
@@ -188,16 +188,16 @@ export interface NodeCommands {
   rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
   /**
    * Applies PRUNING, BLOCK_HISTORY and INDEX to the database of a stopped node.
-   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
+   * @param signal ends it; it then rejects with the signal's reason, and a later call continues
    */
   pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned>
   /**
    * Rebuilds the indexes of a stopped node from its blocks.
-   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
-   * @returns what was wrong
+   * @param signal ends it; it then rejects with the signal's reason, and a later call continues
+   * @returns the errors that were found and corrected
    */
   reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed>
-  /** Finds all damage in the database of a stopped node, and mends it where it can be. */
+  /** Finds all damage in the database of a stopped node, and repairs it where possible. */
   repairDatabase(config: Config, options: RepairOptions): Promise<Repaired>
   /**
    * Merges the files of the database of a stopped node.
@@ -206,7 +206,7 @@ export interface NodeCommands {
   compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
-  /** Looks for what keeps a node with these settings from its work, even while it runs. @returns findings by what was looked at */
+  /** Looks for what keeps a node with these settings from its work, even while it runs. @returns findings by what was examined */
   examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>>
   /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>
@@ -235,7 +235,7 @@ export interface Terminal {
    * @throws ConfigError where there is no terminal
    */
   readSecret(question: string, instead: string): Promise<string>
-  /** Opens the Ledger that is connected. @throws ConfigError when there is none */
+  /** Opens the Ledger that is connected. @throws ConfigError when no Ledger is connected */
   openLedger(): Promise<LedgerTransport>
   /** milliseconds of a steady clock */
   now(): number

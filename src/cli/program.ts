@@ -26,9 +26,9 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 64
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
-/** Another version has to go on: an upgrade is due. */
+/** Another version has to continue: an upgrade is due. */
 const EXIT_UPGRADE = 75
-/** `coind supervise` cannot install the version that has to go on. */
+/** `coind supervise` cannot install the version that has to continue. */
 const EXIT_NOT_INSTALLED = 78
 /** 128 + SIGINT, as shells report it. */
 const EXIT_INTERRUPTED = 130
@@ -103,14 +103,14 @@ export async function runCommand(
   }
 }
 
-/** What the commands are made of. */
+/** Parts that the commands are built from. */
 interface CommandParts {
   readonly node: NodeCommands
   readonly terminal: Terminal
   readonly printError: (line: string) => void
 }
 
-/** The program with the commands that are always loaded. */
+/** Creates the program with the commands that are always loaded. */
 function createProgram({ node, terminal, printError }: CommandParts): Command {
   const program = new Command('coind')
     .description('Full node of an EVM-compatible proof-of-stake chain')
@@ -202,7 +202,7 @@ interface OperatorError extends NodeJS.ErrnoException {
   readonly exitCode?: number
 }
 
-/** The problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
+/** Returns the problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
 function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem> {
   for (let at = error; at instanceof Error; at = at.cause) {
     const problem = operatorProblem(at as OperatorError)
@@ -211,7 +211,7 @@ function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem>
   return undefined
 }
 
-/** What the operator should read, and the exit code; undefined for a failure that needs its stack trace. */
+/** Returns the line for the operator and the exit code; undefined for a failure that needs its stack trace. */
 function operatorProblem(error: OperatorError): { readonly line: string; readonly exitCode: number } | undefined {
   // By name: an error that comes from another thread has lost its class.
   const exitCode = error.name === 'NodeEnded' ? error.exitCode : OPERATOR_ERRORS.get(error.name)
@@ -222,7 +222,7 @@ function operatorProblem(error: OperatorError): { readonly line: string; readonl
   return { line: problem === undefined ? error.message : `${path} ${problem}`, exitCode: EXIT_UNAVAILABLE }
 }
 
-/** What follows the path, for errors that operators come upon by a mistake in a path. */
+/** Texts that follow the path, for errors that a mistake in a path causes. */
 const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['EEXIST', 'already exists: name another one, or move it away'],
   ['ENOENT', 'does not exist, or its parent directory does not'],

@@ -5,7 +5,7 @@ const STDOUT = 1
 /** Set by bin/coind.js when it runs the node as its child process. */
 const LAUNCHED = 'COIND_LAUNCHED'
 
-/** Commands that run until somebody stops them: for these a stop is no failure. */
+/** Commands that run until they are stopped: for these a stop is not a failure. */
 const NODE_COMMANDS: readonly string[] = ['start', 'devnet', 'supervise']
 
 /*
@@ -20,8 +20,8 @@ const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
   onStop(signal)
 }
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
-// The launcher has ended, or the npm that started this process, and can pass on no more signals: stop as if it had passed on SIGTERM.
-// It may have passed one on before: this is no second one.
+// The launcher has ended, or the npm that started this process. It can no longer pass on signals: stop as if it had passed on
+// SIGTERM. It may have passed one on before: this one does not count as the second.
 const onLauncherEnded = (): void => {
   if (!isAsked) stop('SIGTERM')
 }

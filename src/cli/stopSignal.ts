@@ -12,9 +12,9 @@ export class Interrupted extends Error {
 }
 
 /**
- * The stop signals of the process for a command that stops cleanly: the first one aborts the result, and the command ends by itself as
- * soon as it can; a second one ends the process at once. To be called before the command begins anything: until then a signal ends
- * the process.
+ * Connects the stop signals of the process with a command that stops cleanly: the first one aborts
+ * the result, and the command ends by itself as soon as it can; a second one ends the process at
+ * once. Call it before the command starts anything: until then a signal ends the process.
  */
 export function abortOnStop(terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>): AbortSignal {
   const stop = new AbortController()
@@ -30,7 +30,7 @@ export function abortOnStop(terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' 
   return stop.signal
 }
 
-/** Runs work that can be interrupted and goes on with the next call. @throws Interrupted when a stop signal ended the work */
+/** Runs work that can be interrupted and resumes with the next call. @throws Interrupted when a stop signal ended the work */
 export async function unlessStopped<T>(
   terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>,
   run: (signal: AbortSignal) => Promise<T>,

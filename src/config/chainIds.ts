@@ -12,14 +12,17 @@ export interface ChainIds {
   readonly evmChainId: bigint
 }
 
-/** The EVM chain ID inside a native chain ID `<name>_<EVM chain ID>-<revision>`; undefined where it has another form. */
+/**
+ * Returns the EVM chain ID inside a native chain ID `<name>_<EVM chain ID>-<revision>`; undefined
+ * where it has another form.
+ */
 export function evmChainIdOf(chainId: string): bigint | undefined {
   const match = chainId.length <= 50 ? CHAIN_ID_FORM.exec(chainId) : null
   return match === null ? undefined : BigInt(match[1]!)
 }
 
 /**
- * Both chain IDs, from CHAIN_ID and EVM_CHAIN_ID or the defaults of NETWORK.
+ * Returns both chain IDs, from CHAIN_ID and EVM_CHAIN_ID or the defaults of NETWORK.
  * @throws ConfigError when CHAIN_ID has another form or the two disagree
  */
 export function resolveChainIds(settings: Pick<Settings, 'network' | 'chainId' | 'evmChainId'>): ChainIds {
@@ -27,13 +30,13 @@ export function resolveChainIds(settings: Pick<Settings, 'network' | 'chainId' |
   const evmChainId = evmChainIdOf(chainId)
   if (evmChainId === undefined) {
     throw new ConfigError(
-      `CHAIN_ID is ${JSON.stringify(chainId)}: it may hold <name>_<EVM chain ID>-<revision>, like coin_76287-1`,
+      `CHAIN_ID is ${JSON.stringify(chainId)}: it must be <name>_<EVM chain ID>-<revision>, like coin_76287-1`,
     )
   }
   if (settings.evmChainId !== undefined && BigInt(settings.evmChainId) !== evmChainId) {
     const origin = settings.chainId === undefined ? ` (the default of NETWORK=${settings.network})` : ''
     throw new ConfigError(
-      `EVM_CHAIN_ID is ${settings.evmChainId}: it may hold ${evmChainId}, the number in CHAIN_ID ${chainId}${origin}`,
+      `EVM_CHAIN_ID is ${settings.evmChainId}: it must be ${evmChainId}, the number in CHAIN_ID ${chainId}${origin}`,
     )
   }
   return { chainId, evmChainId }

@@ -2,21 +2,21 @@ import { BlockList, isIPv4 } from 'node:net'
 import { budgetKeyOf, LOOPBACK_IPV6, readNetworkAddress } from '../primitives/networkAddress.ts'
 import type { AddressRange } from './valueKind.ts'
 
-/** Tells clients apart: each has a key, under which its budgets are kept. */
+/** Tells clients apart: each has a key, under which its budgets are stored. */
 export interface ClientAddresses {
   /**
-   * Whom a request counts for.
+   * Returns the client that a request counts for.
    * @param remoteAddress of the connection; undefined when it is closed already
    * @param forwardedFor the hops that {@link forwardedFor} finds; undefined only when no header says that the request was forwarded
    */
   of(remoteAddress: string | undefined, forwardedFor: string | undefined): string
-  /** Whom a connection counts for, whatever is sent over it; undefined: it is a trusted proxy's, for several clients. */
+  /** Returns the client that a whole connection counts for; undefined: it is a trusted proxy's, for several clients. */
   ofConnection(remoteAddress: string | undefined): string | undefined
 }
 
-/** All connections whose address is not known: they were closed before they were looked at. */
+/** All connections whose address is not known: they were closed before that. */
 const UNKNOWN = 'unknown'
-/** Before the loopback address of a request that a proxy forwarded: it is not a request of this machine. */
+/** Prefix of the loopback address of a request that a proxy forwarded: it is not a request of this machine. */
 const PROXIED = 'proxied '
 
 /** Headers by which proxies name their clients, or themselves. */
@@ -34,8 +34,8 @@ const FORWARDING_HEADERS = [
 ] as const
 
 /**
- * The hops of a request that came through proxies: all its lines of X-Forwarded-For in one. An empty text when only another header says that
- * it was forwarded; undefined when none does.
+ * Returns the hops of a request that came through proxies: all its lines of X-Forwarded-For in one.
+ * An empty text when only another header says that it was forwarded; undefined when none does.
  * @param header the value of a header, by its name in lower case
  */
 export function forwardedFor(header: (name: string) => string | readonly string[] | undefined): string | undefined {
@@ -89,7 +89,10 @@ export function isLoopback(client: string): boolean {
   return client === LOOPBACK_IPV6 || client.startsWith('127.')
 }
 
-/** The first of all hops where each is a trusted proxy; undefined when a hop before that is not an address. */
+/**
+ * Returns the last hop that is not a trusted proxy, or the first of all if each is one; undefined
+ * when a hop before that is not an address.
+ */
 function lastUntrusted(hops: readonly string[], isTrusted: (address: string) => boolean): string | undefined {
   let address: string | undefined
   for (const hop of hops.toReversed()) {

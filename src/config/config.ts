@@ -24,13 +24,13 @@ export interface Config extends ChainIds {
   /** loopback; 0 = off */
   /** port 0: off */
   readonly metrics: { readonly host: string; readonly port: number }
-  /** blocks whose state is kept, or all of them */
+  /** blocks whose state is retained, or all of them */
   readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
+  /** blocks that are retained; 0 = all */
   readonly blockHistory: number
   /** whether blocks are found by their logs and events */
   readonly index: Settings['index']
-  /** whether new blocks get into the index of who called whom */
+  /** whether new blocks enter the index of callers and called addresses */
   readonly indexTraces: boolean
   readonly snapshots: SnapshotsConfig
   /** whether accepted transactions of clients stay across a restart */
@@ -91,13 +91,13 @@ interface JoiningConfig {
 interface RpcConfig {
   readonly host: string
   readonly port: number
-  /** undefined: there is no gRPC but for browsers, on `port` */
+  /** undefined: there is only gRPC for browsers, on `port` */
   readonly grpcPort: number | undefined
   readonly publicUrl: string | undefined
   /** threads that serve sockets */
   readonly socketThreads: number
   readonly viewThreads: number
-  /** requests a second of one client; 0 = no limit */
+  /** requests per second of one client; 0 = no limit */
   readonly rateLimit: number
   /** whose X-Forwarded-For is believed */
   readonly trustedProxies: readonly AddressRange[]
@@ -107,15 +107,15 @@ interface RpcConfig {
   readonly namespaces: readonly Namespace[]
   readonly rights: CallRights
   readonly heavyCalls: HeavyCallLimits
-  /** undefined: there is none */
+  /** undefined: there is no such listener */
   readonly privateListener: PrivateListenerConfig | undefined
 }
 
-/** What the way that a request came by lets it do. */
+/** Rights of a request, by the listener through which it came. */
 export interface CallRights {
   /** whether tracers written in JavaScript may run */
   readonly jsTracers: boolean
-  /** how many blocks below the head may be executed again for traces; Infinity: all whose state is kept */
+  /** how many blocks below the head may be executed again for traces; Infinity: all whose state is retained */
   readonly traceDepth: number
 }
 
@@ -151,7 +151,7 @@ export interface RpcLimits {
   readonly callTimeoutMs: number
   /** blocks that one eth_getLogs may span */
   readonly logBlockRange: number
-  /** logs that one answer may hold */
+  /** largest number of logs in one answer */
   readonly logResults: number
   /** acoin: the highest fee that eth_sendRawTransaction lets through; 0 = no cap */
   readonly feeCapAcoin: bigint
@@ -196,7 +196,7 @@ export interface LogConfig {
 }
 
 /**
- * The configuration from flags, environment and `.env` (in this order of precedence).
+ * Loads the configuration from flags, environment and `.env` (in this order of precedence).
  * @param homeDirectory of the user, for a HOMEDIR that starts with `~/`
  * @throws ConfigError with one line for the operator
  */
@@ -271,16 +271,18 @@ function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
-/** @throws ConfigError when anybody on the network could be the signer */
+/** @throws ConfigError when any program on the network could be the signer */
 function signerConfig({ privValidatorLaddr, privValidatorSignerKeys }: Settings): SignerConfig | undefined {
   const address = privValidatorLaddr
   if (address === undefined) {
     if (privValidatorSignerKeys === undefined) return undefined
-    throw new ConfigError('PRIV_VALIDATOR_SIGNER_KEYS is set: it needs PRIV_VALIDATOR_LADDR')
+    throw new ConfigError('PRIV_VALIDATOR_SIGNER_KEYS is set, but PRIV_VALIDATOR_LADDR is not: set both, or neither')
   }
   if (address.kind === 'unix') {
     if (privValidatorSignerKeys !== undefined) {
-      throw new ConfigError('PRIV_VALIDATOR_SIGNER_KEYS is set: connections to a Unix socket have no keys')
+      throw new ConfigError(
+        'PRIV_VALIDATOR_SIGNER_KEYS is set, but PRIV_VALIDATOR_LADDR is a Unix socket, whose connections have no keys: unset it',
+      )
     }
     return { address, text: `unix://${address.path}`, allowedKeys: undefined }
   }
@@ -288,7 +290,7 @@ function signerConfig({ privValidatorLaddr, privValidatorSignerKeys }: Settings)
   const text = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`
   if (privValidatorSignerKeys === undefined && !isLoopbackHost(host)) {
     throw new ConfigError(
-      `PRIV_VALIDATOR_LADDR is ${text}: whoever reaches it could sign for this validator; set PRIV_VALIDATOR_SIGNER_KEYS, or listen on 127.0.0.1`,
+      `PRIV_VALIDATOR_LADDR is ${text}: any program that reaches it could sign for this validator; set PRIV_VALIDATOR_SIGNER_KEYS, or listen on 127.0.0.1`,
     )
   }
   return { address, text, allowedKeys: privValidatorSignerKeys }
@@ -335,7 +337,7 @@ function rpcConfig(settings: Settings): RpcConfig {
 function namespacesOf({ network, rpcNamespaces, privateRpcNamespaces = [] }: Settings): readonly Namespace[] {
   if (network !== 'devnet' && [...rpcNamespaces, ...privateRpcNamespaces].includes('testing')) {
     throw new ConfigError(
-      `NETWORK is ${network}: only with devnet may RPC_NAMESPACES and PRIVATE_RPC_NAMESPACES have testing`,
+      `NETWORK is ${network}: RPC_NAMESPACES and PRIVATE_RPC_NAMESPACES may have testing only on a devnet`,
     )
   }
   return rpcNamespaces
@@ -377,12 +379,14 @@ function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined):
   const same = peers.find(({ id }) => id === seed.id)
   if (same === undefined) return [...peers, { ...seed }]
   if (same.address === seed.address) return peers
-  throw new ConfigError(`SEED_PEER_HOST is ${seed.address}: PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID`)
+  throw new ConfigError(
+    `SEED_PEER_HOST is ${seed.address}, but PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID: give both the same address`,
+  )
 }
 
 /** @throws ConfigError for a seed that would not answer */
 function checkSeedMode({ seedMode, pex }: Pick<Settings, 'seedMode' | 'pex'>): void {
-  if (seedMode && !pex) throw new ConfigError('PEX is false: SEED_MODE=true needs the exchange of addresses')
+  if (seedMode && !pex) throw new ConfigError('PEX is false, but SEED_MODE=true exchanges addresses: set PEX=true')
 }
 
 function checkPorts(
@@ -403,22 +407,25 @@ function checkPorts(
   for (const [index, [name, port]] of ports.entries()) {
     const other = ports.slice(0, index).find((entry) => entry[1] === port)
     if (other !== undefined)
-      throw new ConfigError(`${name} is ${port}: ${other[0]} holds it too, it may hold another port`)
+      throw new ConfigError(`${name} is ${port}: ${other[0]} has that port, too; choose another one`)
   }
 }
 
-/** What trace_filter finds by the index it executes again, which takes the block and the state before it. */
+/**
+ * Checks what trace_filter needs: it executes the blocks again that it finds by the index, and so
+ * needs them and the state before each.
+ */
 function checkTraceIndex({
   indexTraces,
   pruning,
   blockHistory,
 }: Pick<Settings, 'indexTraces' | 'pruning' | 'blockHistory'>): void {
   if (!indexTraces) return
-  if (pruning !== 'archive') throw new ConfigError(`PRUNING is ${pruning}: with INDEX_TRACES it may be archive`)
-  if (blockHistory !== 0) throw new ConfigError(`BLOCK_HISTORY is ${blockHistory}: with INDEX_TRACES it may be 0`)
+  if (pruning !== 'archive') throw new ConfigError(`PRUNING is ${pruning}: INDEX_TRACES needs PRUNING=archive`)
+  if (blockHistory !== 0) throw new ConfigError(`BLOCK_HISTORY is ${blockHistory}: INDEX_TRACES needs BLOCK_HISTORY=0`)
 }
 
-/** A snapshot is made some blocks after its own, and holds 1,024 blocks: both must still be there, with some room for a slow disk. */
+/** A snapshot is made some blocks after its height, and holds 1,024 blocks: state and blocks must still be there, also on a slow disk. */
 const LEAST_FOR_SNAPSHOTS = { pruning: 100, blockHistory: 2000 } as const
 
 function checkSnapshots({
@@ -429,12 +436,12 @@ function checkSnapshots({
   if (snapshotInterval === 0) return
   if (pruning !== 'archive' && pruning < LEAST_FOR_SNAPSHOTS.pruning) {
     throw new ConfigError(
-      `PRUNING is ${pruning}: with SNAPSHOT_INTERVAL it may be archive or a number from ${LEAST_FOR_SNAPSHOTS.pruning} on`,
+      `PRUNING is ${pruning}: with SNAPSHOT_INTERVAL it must be archive or at least ${LEAST_FOR_SNAPSHOTS.pruning}`,
     )
   }
   if (blockHistory !== 0 && blockHistory < LEAST_FOR_SNAPSHOTS.blockHistory) {
     throw new ConfigError(
-      `BLOCK_HISTORY is ${blockHistory}: with SNAPSHOT_INTERVAL it may be 0 or a number from ${LEAST_FOR_SNAPSHOTS.blockHistory} on`,
+      `BLOCK_HISTORY is ${blockHistory}: with SNAPSHOT_INTERVAL it must be 0 or at least ${LEAST_FOR_SNAPSHOTS.blockHistory}`,
     )
   }
 }

@@ -48,7 +48,7 @@ export function nodeListeners({
   ]
 }
 
-/** The listener at `…_PORT` and `…_HOST`. */
+/** Returns the listener at `…_PORT` and `…_HOST`. */
 export function listener(prefix: 'RPC' | 'METRICS' | 'PRIVATE_RPC' | 'EXPLORER', host: string, port: number): Listener {
   return { variable: `${prefix}_PORT`, hostVariable: `${prefix}_HOST`, place: { kind: 'tcp', host, port } }
 }
@@ -67,13 +67,14 @@ export function signerListener(place: SignerAddress): Listener {
 }
 
 /**
- * Checks that the program can listen at all these places, before it does anything that takes long. A port that only shares (SO_REUSEPORT)
- * is in use: two nodes would share out each other's clients.
+ * Checks that the program can listen at all these places, before it does anything that takes long. A port that another
+ * program shares (SO_REUSEPORT) counts as in use: two nodes would divide the clients of both.
  * @throws ListenError for the first that it cannot
  */
 export async function checkListeners(listeners: readonly Listener[], options: TryOptions = {}): Promise<void> {
-  const codes = await Promise.all(listeners.map((listener) => tryListener(listener, options)))
-  for (const [index, code] of codes.entries()) if (code !== undefined) throw new ListenError(listeners[index]!, code)
+  const errorCodes = await Promise.all(listeners.map((listener) => tryListener(listener, options)))
+  for (const [index, code] of errorCodes.entries())
+    if (code !== undefined) throw new ListenError(listeners[index]!, code)
 }
 
 interface TryOptions {
@@ -82,7 +83,10 @@ interface TryOptions {
   readonly open?: (place: ListenOptions) => Promise<void>
 }
 
-/** Why the program cannot listen there, as a code of the system; undefined: it can. A socket of the file system is not tried, since its file would stay. */
+/**
+ * Returns the system's error code if the program cannot listen there; undefined: it can. A socket
+ * of the file system is not tried, since its file would stay.
+ */
 export function tryListener(
   { place, isIpv6Only = false }: Listener,
   { timeoutMs = CHECK_MS, open = openAndClose }: TryOptions = {},
@@ -130,7 +134,7 @@ export async function listenAs<T>(listener: Listener, open: () => Promise<T>): P
   }
 }
 
-/** The problem of a place, for the operator, by the code of the system's error. */
+/** Describes the problem of a place for the operator, by the code of the system's error. */
 function describe({ variable, hostVariable, place }: Listener, code: string): string {
   if (place.kind === 'unix') {
     const problem = SOCKET_PROBLEMS.get(code) ?? `it cannot be opened (${code})`

@@ -25,7 +25,7 @@ const SHOWN_LENGTH = 80
 
 /**
  * Reads every variable of the table. Other names are ignored: the environment holds many.
- * @throws ConfigError for the first wrong value: one line with the variable, its value and what it may hold
+ * @throws ConfigError for the first wrong value: one line with the variable, its value and what it must be
  */
 export function readSettings<T extends VariableTable>(table: T, sources: ConfigSources): SettingsOf<T> {
   const schema = z.object(Object.fromEntries(Object.entries(table).map(([key, entry]) => [key, variableSchema(entry)])))
@@ -57,7 +57,7 @@ function find(entry: Pick<Variable, 'name'>, sources: ConfigSources): Found | un
 
 function wrongValue(entry: Pick<Variable, 'kind' | 'secret'>, found: Found, why: string): string {
   const held = entry.secret ? 'a value that is not shown' : JSON.stringify(shorten(found.text))
-  return `${found.shown} is ${held}${why === WRONG_FORM ? '' : ` (${why})`}: it may hold ${entry.kind.expects}`
+  return `${found.shown} is ${held}${why === WRONG_FORM ? '' : ` (${why})`}: it must be ${entry.kind.expects}`
 }
 
 function shorten(text: string): string {

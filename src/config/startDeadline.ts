@@ -1,6 +1,7 @@
 /**
- * How long a thread may take until its first answer, from the moment at which it has what it waits for. The executor may make the state of a
- * genesis with millions of accounts in that time, and the explorer's index may migrate the tables of a long chain; the others load their modules and open their ports.
+ * How long a thread may take until its first answer, from the moment at which it has what it waits for. In that time the
+ * executor may make the state of a genesis with millions of accounts, and the explorer's index may migrate the tables of a
+ * long chain. The others load their modules and open their ports.
  */
 export const START_MS = { executor: 3_600_000, explorerIndex: 3_600_000, other: 120_000 } as const
 

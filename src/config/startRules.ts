@@ -14,8 +14,8 @@ export class UnsupportedRuntimeError extends Error {
 }
 
 /**
- * The rule for the Node.js that runs a node: where validators differ in it, they may differ in what a block does, and the chain stops
- * or splits. A node that does not sign harms nobody but itself.
+ * Checks the Node.js that runs a node: where the versions of validators differ, they may differ in
+ * what a block does, and the chain stops or splits. A node that does not sign harms only itself.
  * @param version as in process.versions.node
  * @param isValidator whether the node's key is among the validators of the next blocks
  * @returns a warning for the operator of a node that does not sign
@@ -24,9 +24,10 @@ export class UnsupportedRuntimeError extends Error {
 export function checkRuntime(version: string, isValidator: boolean): string | undefined {
   if (Number(version.split('.')[0]) === NODE_MAJOR) return undefined
   const problem = `this is Node.js ${version}, and blocks are tested with Node.js ${NODE_MAJOR} only`
-  const advice = `install Node.js ${NODE_MAJOR}, or run npm ci without --omit=optional, which puts one beside the node`
-  if (isValidator) throw new UnsupportedRuntimeError(`a validator does not sign on it: ${problem}: ${advice}`)
-  return `${problem}: this node may stop at a block that others accept, and does not start as a validator: ${advice}`
+  const advice = `install Node.js ${NODE_MAJOR}, or run npm ci without --omit=optional, which installs it with coind`
+  if (isValidator)
+    throw new UnsupportedRuntimeError(`a validator does not sign with this Node.js: ${problem}; ${advice}`)
+  return `${problem}: this node may stop at a block that others accept, and does not start as a validator; ${advice}`
 }
 
 /** The part of the configuration that a fresh genesis needs. */
@@ -35,20 +36,22 @@ interface FreshGenesisConfig {
   readonly selfDelegationAcoin: bigint
 }
 
-/** @throws ConfigError when a restore is demanded, and it is not said of what */
+/** @throws ConfigError when a restore is demanded, but not from where */
 export function checkRestore({ joining }: Pick<Config, 'joining'>): void {
   if (!joining.forceSnapshotRestore || joining.snapshotManifestUrl !== undefined) return
   throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but not SNAPSHOT_MANIFEST_URL: set both, or neither')
 }
 
 /**
- * The rules for a start that would create a genesis.
+ * Checks a start that would create a genesis.
  * @throws ConfigError when no genesis may be created with this configuration
  */
 export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): FreshGenesisConfig {
   const snapshot = snapshotVariable(config)
   if (snapshot !== undefined) {
-    throw new ConfigError(`${snapshot} is set: it must be unset where a fresh genesis is created`)
+    throw new ConfigError(
+      `${snapshot} is set: unset it to create a fresh genesis, or set JOIN_NETWORK=true to join a network`,
+    )
   }
   if (config.genesis.hash !== undefined) {
     throw new ConfigError(
@@ -61,13 +64,15 @@ export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): 
     )
   }
   if (config.genesis.wallet.every((byte) => byte === 0)) {
-    throw new ConfigError('GENESIS_WALLET is the zero address: nobody could ever spend the initial supply')
+    throw new ConfigError(
+      'GENESIS_WALLET is the zero address, whose initial supply could never be spent: set an address that you have the key of',
+    )
   }
   return { wallet: config.genesis.wallet, selfDelegationAcoin: config.genesis.selfDelegationAcoin }
 }
 
 /**
- * The rules for a start that takes the genesis from a seed node.
+ * Checks a start that takes the genesis from a seed node.
  * @returns SEED_NODE_URL
  * @throws ConfigError when the seed node, or a peer to get blocks from, is not configured
  */

@@ -11,7 +11,7 @@ interface SyncConfig {
   readonly pruning: Config['pruning']
 }
 
-/** What a genesis says of how long its validators can be trusted. */
+/** Times in a genesis that say how long its validators can be trusted. */
 export interface GenesisTimes {
   readonly timeMs: number
   readonly unbondingMs: number
@@ -19,9 +19,9 @@ export interface GenesisTimes {
 
 /** How a node without blocks gets the chain. */
 export type SyncDecision =
-  /** executes all blocks; `warning` is a line for the log, if something is to be said of it */
+  /** executes all blocks; `warning` is a line for the log, where there is something to report */
   | { readonly kind: 'blocks'; readonly warning: string | undefined }
-  /** restores a snapshot, which a light client verifies; when there is none, it fails if `isRequired`, else it takes `blocks` */
+  /** restores a snapshot, which a light client verifies; without one, the start fails if `isRequired`, else it takes `blocks` */
   | { readonly kind: 'snapshot'; readonly isRequired: boolean }
 
 /**
@@ -45,8 +45,8 @@ export function decideSync({ joining, pruning }: SyncConfig, genesis: GenesisTim
 const MS_PER_HOUR = 3_600_000
 
 /**
- * How long a header is trusted: TRUST_PERIOD, by default two thirds of the unbonding time. The rest is for the time that it takes to
- * punish validators who signed two chains.
+ * Returns how long a header is trusted: TRUST_PERIOD, by default two thirds of the unbonding time.
+ * The rest is for the time that it takes to punish validators who signed two chains.
  * @throws ConfigError when TRUST_PERIOD is not shorter than the unbonding time
  */
 export function trustPeriodOf(
@@ -60,7 +60,7 @@ export function trustPeriodOf(
   )
 }
 
-/** The setting that demands a snapshot; undefined: none does. @throws ConfigError when another one forbids it */
+/** Returns the setting that demands a snapshot, if one does. @throws ConfigError when another one forbids it */
 function demandedBy({ syncMode, forceSnapshotRestore }: SyncConfig['joining']): string | undefined {
   if (forceSnapshotRestore && syncMode === 'blocks') {
     throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset one of the two')

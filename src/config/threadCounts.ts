@@ -5,8 +5,9 @@ interface ThreadCounts {
 }
 
 /**
- * The numbers of threads where the operator sets none. Those that decide blocks, and LevelDB, need two processors when there is much to do,
- * and those that serve sockets wait for the system half of the time; calls are executed by what is left.
+ * Returns the numbers of threads where the operator sets none. Those that decide blocks, and
+ * LevelDB, need two processors when there is much to do, and those that serve sockets wait for the
+ * system half of the time; calls are executed by what is left.
  * @param processors that the process may use
  * @param sharesPort whether the platform lets several threads listen on one port
  */

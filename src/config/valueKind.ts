@@ -5,9 +5,9 @@ import { hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, toHash } from '../primitives/hash.ts'
 import { parseDuration } from '../primitives/timeText.ts'
 
-/** What a variable may hold: a description for documents and error messages, and the schema that reads it. */
+/** Values that a variable may have: a description for documents and error messages, and the schema that reads them. */
 export interface ValueKind<T> {
-  /** completes "it may hold …" */
+  /** completes "it must be …" */
   readonly expects: string
   readonly schema: z.ZodType<T, string>
 }
@@ -19,7 +19,7 @@ export const WRONG_FORM = 'wrong form'
 const COIN_DECIMALS = 18
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** A kind whose values `read` reads; it returns undefined for a wrong text. */
+/** Makes a kind whose values `read` reads; it returns undefined for a wrong text. */
 function kind<T>(expects: string, read: (text: string) => T | undefined): ValueKind<T> {
   const schema = z.string().transform((text, context): T => {
     const value = read(text)
@@ -32,12 +32,12 @@ function kind<T>(expects: string, read: (text: string) => T | undefined): ValueK
 
 /** One of `values`. */
 export function choice<const V extends string>(values: readonly V[]): ValueKind<V> {
-  return kind(values.join(', '), (text) => values.find((value) => value === text))
+  return kind(`${values.slice(0, -1).join(', ')} or ${values.at(-1)}`, (text) => values.find((value) => value === text))
 }
 
 /** One or more of `values`, in the order in which they are given here. */
 export function choices<const V extends string>(values: readonly V[]): ValueKind<readonly V[]> {
-  return kind(`some of ${values.join(', ')}, with commas`, (text) => {
+  return kind(`one or more of ${values.join(', ')}, separated by commas`, (text) => {
     const words = items(text.toLowerCase())
     const isList = words.length > 0 && words.every((word) => (values as readonly string[]).includes(word))
     return isList ? values.filter((value) => words.includes(value)) : undefined
@@ -61,7 +61,7 @@ export function integer(min: number, max: number, unit = 'a whole number'): Valu
 }
 
 /** Heights of blocks. */
-export const heights: ValueKind<readonly number[]> = kind('heights of blocks, several with commas', (value) => {
+export const heights: ValueKind<readonly number[]> = kind('block heights separated by commas', (value) => {
   const list = items(value)
   return list.every((item) => /^[1-9][0-9]{0,15}$/.test(item)) ? list.map(Number) : undefined
 })
@@ -82,7 +82,7 @@ export const share: ValueKind<number> = kind('a number from 0 to 1, like 0.05', 
 
 /** Names and values of HTTP headers, in the form of OpenTelemetry and of W3C Baggage: values are percent-encoded. */
 export const headerList: ValueKind<Readonly<Record<string, string>>> = kind(
-  'headers like name=value, several with commas',
+  'headers like name=value, separated by commas',
   (value) => {
     const pairs = items(value).map((item) => /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*([\x20-\x7e]*)$/.exec(item))
     const entries: [string, string][] = []
@@ -109,7 +109,7 @@ export function coinAmount(minCoin: bigint, maxCoin: bigint): ValueKind<bigint> 
 }
 
 export const account: ValueKind<Address> = {
-  expects: 'an address, 0x and 40 hex digits or coin1…',
+  expects: 'an address: 0x and 40 hex digits, or coin1…',
   schema: z.string().transform((text, context): Address => {
     try {
       return parseTypedAddress(text)
@@ -145,7 +145,7 @@ export const host: ValueKind<string> = kind('an IP address or a host name', (val
   isHost(value) ? value : undefined,
 )
 
-export const hostNames: ValueKind<readonly string[]> = kind('host names, several with commas', (value) => {
+export const hostNames: ValueKind<readonly string[]> = kind('host names separated by commas', (value) => {
   const names = items(value.toLowerCase())
   return names.length > 0 && names.every(isHost) ? names : undefined
 })
@@ -156,7 +156,7 @@ export const nodeId: ValueKind<string> = kind('a node ID, 40 hex digits, or a li
   isNodeId(value) ? value : undefined,
 )
 
-export const nodeIds: ValueKind<readonly string[]> = kind('node IDs, several with commas', (value) => {
+export const nodeIds: ValueKind<readonly string[]> = kind('node IDs separated by commas', (value) => {
   const ids = items(value)
   return ids.every(isNodeId) ? ids : undefined
 })
@@ -167,7 +167,7 @@ export interface PeerAddress {
   readonly address: string
 }
 
-export const peerList: ValueKind<readonly PeerAddress[]> = kind('id@host:port, several with commas', (value) => {
+export const peerList: ValueKind<readonly PeerAddress[]> = kind('id@host:port, separated by commas', (value) => {
   const peers = items(value).map((item) => {
     const at = item.indexOf('@')
     return { id: item.slice(0, Math.max(at, 0)), address: item.slice(at + 1) }
@@ -191,7 +191,7 @@ export const signerAddress: ValueKind<SignerAddress> = kind('tcp://host:port or 
 
 /** ed25519 public keys, 32 bytes each. */
 export const publicKeys: ValueKind<readonly Uint8Array[]> = kind(
-  'ed25519 public keys in base64 or as 64 hex digits, several with commas',
+  'ed25519 public keys in base64 or as 64 hex digits, separated by commas',
   (value) => {
     const keys = items(value).map((item) => Buffer.from(item, /^[0-9a-f]{64}$/i.test(item) ? 'hex' : 'base64'))
     return keys.every((key) => key.length === 32) ? keys.map((key) => new Uint8Array(key)) : undefined
@@ -206,7 +206,7 @@ export interface AddressRange {
 
 /** A single address is the range that holds it alone. */
 export const addressRanges: ValueKind<readonly AddressRange[]> = kind(
-  'IP addresses, or ranges like 10.0.0.0/8, several with commas',
+  'IP addresses, or ranges like 10.0.0.0/8, separated by commas',
   (value) => {
     const ranges = items(value).map(addressRange)
     return ranges.every((range) => range !== undefined) ? ranges : undefined
@@ -225,13 +225,13 @@ export const origins: ValueKind<readonly string[]> = kind('*, none, or origins l
   if (value === 'none') return []
   const list = items(value)
   if (list.length === 1 && list[0] === '*') return list
-  // The origin of a browser extension has a scheme of its own, for which URL gives the origin "null".
+  // The origin of a browser extension has a scheme of its own, for which URL returns the origin "null".
   return list.length > 0 && list.every((origin) => /^[a-z][a-z0-9+.-]*:\/\/[^/\s*?#@]+$/i.test(origin))
     ? list
     : undefined
 })
 
-/** `archive`, or the number of blocks whose state is kept. */
+/** `archive`, or the number of blocks whose state is retained. */
 export const pruningMode: ValueKind<'archive' | number> = kind(
   'archive, or a number of blocks from 1 to 1000000000',
   (value) => (value === 'archive' ? value : integer(1, 1_000_000_000).schema.safeParse(value).data),
@@ -244,7 +244,7 @@ function items(value: string): string[] {
     .filter((item) => item !== '')
 }
 
-/** undefined: a wrong escape, or one of a character that no header may have */
+/** Decodes a text; undefined: it has a wrong escape, or one of a character that no header may have. */
 function percentDecoded(value: string): string | undefined {
   try {
     const decoded = decodeURIComponent(value)

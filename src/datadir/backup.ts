@@ -26,20 +26,20 @@ export interface BackupOptions {
   readonly signal: AbortSignal
   /** bytes of tables and segments that were read to verify them, of how many */
   readonly onProgress?: (bytes: number, total: number) => void
-  /** lets other work of the process go on, such as that of a stop signal */
+  /** lets other work of the process run, such as the handling of a stop signal */
   readonly pause: () => Promise<void>
 }
 
 /**
- * Makes a data directory that is a copy of one, with the state of one moment, while its node may go on:
+ * Copies a data directory, with the state of one moment, while its node may run:
  *
- * 1. Make `out.part`, with the mark of a copy in it before anything that could be started.
- * 2. Link the database's files in the data directory itself, which takes no time, so that the node can delete none meanwhile. With the
- *    keys, copy the write-ahead log after that: so it has every block that the copy of the database lacks.
- * 3. Link or, on another file system, copy all of it to `out.part`.
- * 4. Open the database there, which shows that it can be, and read the height for the mark.
- * 5. Verify all of its files.
- * 6. Sync what is not yet, and rename `out.part` to `out`.
+ * 1. Make `out.part`. The mark of a copy is in it before anything that could be started.
+ * 2. Link the database's files in the data directory itself. That takes no time, and the node cannot delete them meanwhile.
+ *    Copy keys and write-ahead log after that, so that the log has every block that the copy of the database lacks.
+ * 3. Link or, on another file system, copy everything to `out.part`.
+ * 4. Open the database there, which shows that it can be opened, and read the height for the mark.
+ * 5. Verify all its files.
+ * 6. Sync the files that are not synced yet, and rename `out.part` to `out`.
  *
  * A backup that fails or is ended leaves nothing; one that was killed leaves `out.part`, which the next one to `out` removes.
  * @returns the height of the newest block in the copy
@@ -98,7 +98,7 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
   }
 }
 
-/** @throws ConfigError when the directory is none that a backup has left */
+/** @throws ConfigError when the directory was not left by a backup */
 async function removeLeftover(part: string): Promise<void> {
   if (!existsSync(part)) return
   if (!existsSync(dataPaths(part).copyMark)) {
@@ -141,8 +141,8 @@ async function segmentsOf(wal: string): Promise<readonly string[]> {
 }
 
 /**
- * Copies the log's segments, of which the newest may end within a record, and the evidence.
- * @returns false when a segment has gone meanwhile
+ * Copies the log's segments and the evidence. The newest segment may end within a record.
+ * @returns false when a segment has disappeared meanwhile
  */
 async function copyLog(wal: string, to: string, oldest: string | undefined): Promise<boolean> {
   await mkdir(to, { mode: 0o700 })
@@ -179,7 +179,7 @@ async function transfer(from: string, to: string, { signal }: Pick<BackupOptions
 /** Errors of a link that a copy does not have. */
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'])
 
-/** Gives a file a second name, or copies it where the file system cannot; an existing file is an error. */
+/** Links a file to a second name, or copies it where the file system cannot link; an existing file is an error. */
 export async function linkOrCopy(source: string, target: string): Promise<void> {
   try {
     await link(source, target)
@@ -189,7 +189,7 @@ export async function linkOrCopy(source: string, target: string): Promise<void> 
   }
 }
 
-/** Opens the database, which writes its log to a table, and gives the height of its newest block. Every segment in its list must be there. */
+/** Opens the database, which writes its log to a table, and returns the height of its newest block. Every listed segment must exist. */
 async function readHeight(location: string): Promise<number> {
   // LevelDB would pass over damaged records of its log.
   verifyFiles(location, 0)

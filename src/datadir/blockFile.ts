@@ -32,7 +32,7 @@ export class BlockFileError extends Error {
   override readonly name = 'BlockFileError'
 }
 
-/** Gives the next bytes of a file. @throws BlockFileError when it has not so many */
+/** Returns the next bytes of a file. @throws BlockFileError when it has too few */
 interface FileBytes {
   read(length: number): Promise<Uint8Array>
   /** where the next bytes are */
@@ -49,7 +49,7 @@ export async function* readBlockFile(file: FileHandle, genesisHash: Hash): Async
   yield* readBlocks(fileBytes(file, size), genesisHash)
 }
 
-/** The same of a file whose bytes are in memory. @throws BlockFileError */
+/** Reads a block file whose bytes are in memory. @throws BlockFileError */
 export function readBlockBytes(bytes: Uint8Array, genesisHash: Hash): AsyncIterable<PlacedEntry> {
   let offset = 0
   const source: FileBytes = {
@@ -132,7 +132,7 @@ async function* readSegment(source: FileBytes, genesisHash: Hash): AsyncIterable
       const { bytes, count } = piece
       for (const { block: encoded } of decoded(() => decodeFrame(bytes, next, count, dictionary))) {
         next++
-        // Block 0, which nobody decided.
+        // Block 0, which validators do not decide.
         if (encoded === undefined) continue
         const block = decoded(() => decodeBlock(encoded))
         if (last !== undefined) yield { ...last, commit: block.lastCommit }

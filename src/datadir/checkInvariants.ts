@@ -41,7 +41,7 @@ export async function checkInvariants(view: NodeView): Promise<InvariantReport> 
   return { height, accounts, problems }
 }
 
-/** The total supply is the sum of all balances. */
+/** Checks that the total supply is the sum of all balances. */
 async function checkSupply(view: NodeView, { world }: ReadContext): Promise<{ accounts: number; problems: string[] }> {
   const state = view.stateAt(view.chain.headHeight)
   let accounts = 0

@@ -28,7 +28,7 @@ export interface Gentx {
   readonly json: Json
 }
 
-/** What an operator declares by it. */
+/** Declaration of an operator in a gentx. */
 interface Declared {
   readonly message: MsgCreateValidator
   readonly publicKey: Uint8Array
@@ -80,7 +80,7 @@ export function checkGentxs(genesis: Genesis, types: JsonContext): void {
   throw new GenesisError('app_state.staking', 'the validators differ from those that app_state.genutil.gen_txs create')
 }
 
-/** The draft from which a genesis was collected: what validators hold is given back. */
+/** Returns the draft from which a genesis was collected: the stake of validators goes back to its delegators. */
 function withoutValidators(genesis: Genesis): Genesis {
   const { genutil, ...app_state } = genesis.app_state
   const { auth, bank, staking } = app_state
@@ -109,7 +109,7 @@ function withoutValidators(genesis: Genesis): Genesis {
   )
 }
 
-/** @throws GenesisError when it does not decode, is not signed by the operator, or is no MsgCreateValidator */
+/** @throws GenesisError when it does not decode, is not signed by the operator, or is not a MsgCreateValidator */
 function readGentx(genesis: Genesis, { name, json }: Gentx, types: JsonContext): Declared {
   const fail = (problem: string): never => {
     throw new GenesisError('', `${name}: ${problem}`)
@@ -213,7 +213,7 @@ function withValidator(genesis: Genesis, declared: Declared, name: string): Gene
 
 type ValidatorRecord = Genesis['app_state']['staking']['validators'][number]
 
-/** What the operator has said of its validator, beyond its stake. */
+/** Returns the validator as its operator described it, apart from its stake. */
 function validatorOf(
   genesis: Genesis,
   { message: { description, minSelfDelegation }, rates }: Declared,

@@ -12,7 +12,7 @@ const LOG = /^\d+\.log$/
  * Copies a LevelDB directory that another process may be writing. The copy has the state of one moment, with whole batches only.
  * Tables never change and are hard-linked, so it takes little time and room. The copy can be opened and deleted independently.
  * @param to a directory that does not exist, on the same file system
- * @throws Error when the directory is no database, or changes too fast
+ * @throws Error when the directory is not a database, or changes too fast
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -23,7 +23,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   throw new Error(`${from} changes so fast that it cannot be copied: try again, or stop the node`)
 }
 
-/** False when tables or the list of them changed meanwhile: then something may be missing. */
+/** Returns false when tables or their list changed meanwhile: then something may be missing. */
 async function tryCopy(from: string, to: string): Promise<boolean> {
   const before = await describe(from)
   try {
@@ -45,7 +45,7 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
   return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
 }
 
-/** Complete segments never change either. */
+/** Links complete segments, which never change either. */
 async function linkSegments(from: string, to: string): Promise<void> {
   const files = segmentFiles(from)
   if (files.length > 0) await mkdir(segmentsDirectory(to), { recursive: true })
@@ -55,7 +55,7 @@ async function linkSegments(from: string, to: string): Promise<void> {
   }
 }
 
-/** What differs after any change of the tables: the file that lists them, and which logs there are. */
+/** Returns values that change with any change of the tables: the file that lists them, and the names of the logs. */
 async function describe(from: string): Promise<{ manifest: string; size: number; logs: string }> {
   const manifest = (await readFile(join(from, 'CURRENT'), 'utf8')).trim()
   const { size } = await stat(join(from, manifest))

@@ -19,8 +19,8 @@ export function writeCopyMark(path: string, height: number): void {
 }
 
 /**
- * The mark of a data directory that is a copy; undefined when it is none, or no copy any more.
- * @throws ConfigError when the file cannot be read: nobody may take that for a directory without a mark
+ * Returns the mark of a data directory that is a copy; undefined when the directory is not, or no longer, a copy.
+ * @throws ConfigError when the file cannot be read, so that it does not pass for a directory without a mark
  */
 export function readCopyMark(path: string): { readonly height: number; remove(): void } | undefined {
   if (!existsSync(path)) return undefined
@@ -35,7 +35,7 @@ export function readCopyMark(path: string): { readonly height: number; remove():
   }
 }
 
-/** The directory is no copy any more, durably. */
+/** Makes the directory no longer a copy, durably. */
 export function removeCopyMark(path: string): void {
   rmSync(path, { force: true })
   syncDirectory(dirname(path))

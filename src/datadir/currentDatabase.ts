@@ -6,16 +6,16 @@ import type { DataPaths } from './dataDirectory.ts'
 
 type SwitchPaths = Pick<DataPaths, 'homedir' | 'db' | 'restoringDb' | 'databaseSwitch' | 'restoredFrom'>
 
-/** What the file of a switch says. */
+/** Contents of the file of a switch. */
 const switchSchema = z.strictObject({
-  /** sha256 of the address that the snapshot came from, hex; null: nobody named one */
+  /** sha256 of the address that the snapshot came from, hex; null: the settings name no address */
   source: z.string().nullable(),
 })
 
 /**
- * Puts the restored database in the place of the present one. The file that this writes, synced, is the switch: from the moment when it is
- * on the disk the restored database is the node's, and `finishSwitch` makes the rest. Whatever ends the process before leaves the node with
- * the old database, whatever ends it after with the new one.
+ * Replaces the current database with the restored one. The synced file that this writes is the switch: once it is on the disk,
+ * the restored database is the node's, and `finishSwitch` does the rest. If the process ends before that moment, the node has
+ * the old database; if it ends after, the new one.
  * @param source see `wasRestoredFrom`
  */
 export function beginSwitch(paths: SwitchPaths, source: string | null): void {
@@ -23,8 +23,8 @@ export function beginSwitch(paths: SwitchPaths, source: string | null): void {
 }
 
 /**
- * Gives the old database another name during a switch, before `finishSwitch` removes it. Where there is one of this name already, that was
- * the first to be damaged, and stays.
+ * Renames the old database during a switch, before `finishSwitch` removes it. If there is already a database with the new name,
+ * that was the first to be damaged, and stays.
  */
 export function keepOldDatabase(paths: Pick<DataPaths, 'homedir' | 'db' | 'damagedDb'>): void {
   if (existsSync(paths.damagedDb)) return
@@ -37,7 +37,7 @@ export function isSwitching(paths: Pick<DataPaths, 'databaseSwitch'>): boolean {
   return existsSync(paths.databaseSwitch)
 }
 
-/** The directory of the node's database, whether a switch is under way or not. */
+/** Returns the directory of the node's database, whether a switch is under way or not. */
 export function currentDatabase(paths: SwitchPaths): string {
   return isSwitching(paths) && existsSync(paths.restoringDb) ? paths.restoringDb : paths.db
 }

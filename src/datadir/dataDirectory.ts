@@ -151,7 +151,7 @@ function holder(pidFile: string): string {
   }
 }
 
-/** Everything that belongs to one chain. Keys and configuration are not part of it. */
+/** Returns everything that belongs to one chain, without keys and configuration. */
 function chainParts(paths: DataPaths): readonly string[] {
   return [
     paths.genesis,
@@ -167,12 +167,15 @@ function chainParts(paths: DataPaths): readonly string[] {
   ]
 }
 
-/** The pool's journal, one that was set aside, and what a killed process has left (src/mempool/poolJournal.ts). */
+/**
+ * Returns the paths of the pool's journal, of one that was set aside, and of files that a killed
+ * process has left (src/mempool/poolJournal.ts).
+ */
 function poolJournals({ poolJournal }: Pick<DataPaths, 'poolJournal'>): readonly string[] {
   return [poolJournal, `${poolJournal}.aside`, `${poolJournal}.new`]
 }
 
-/** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed ones have left beside `restoringDb`. */
+/** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed restores have left next to `restoringDb`. */
 const LEFT_BY_RESTORES = /^(wal\.aside-\d+(-\d+)?|wal\.new|db\.restoring\.genesis)$/
 
 function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly string[] {
@@ -180,22 +183,23 @@ function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly strin
   return names.filter((name) => LEFT_BY_RESTORES.test(name)).map((name) => join(homedir, name))
 }
 
-/** The database, and what a restore or a repair may have left next to it. */
+/** Returns the directories of the database, and those that a restore or a repair may have left next to it. */
 export function databaseDirectories(paths: DataPaths): readonly string[] {
   const { databaseSwitch, db, restoringDb, damagedDb } = paths
   return [databaseSwitch, db, restoringDb, damagedDb]
 }
 
-/** What {@link resetHome} would remove, as paths that exist. */
+/** Returns the existing paths that {@link resetHome} would remove. */
 export function partsToReset(paths: DataPaths): readonly string[] {
   return [...chainParts(paths), paths.resetMarker].filter((path) => existsSync(path))
 }
 
 /**
- * Removes the chain from a data directory, so that another one can begin with the same validator and node keys: genesis, database,
- * snapshots, write-ahead log (which is the signer's memory), the pool's journal, and address book, whose peers belong to the old chain. Call it with the
- * directory locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an
- * interrupted reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
+ * Removes the chain from a data directory, so that another one can start with the same validator and node keys. It removes
+ * genesis, database, snapshots, write-ahead log (the signer's memory), the pool's journal, and the address book, whose peers belong
+ * to the old chain. Call it with the directory locked. A marker file exists from before the first removal until after the last:
+ * while it exists, no node starts, and running the reset again finishes an interrupted one. The signer's memory is removed last, so
+ * that there is never a chain without it.
  */
 export function resetHome(paths: DataPaths): void {
   writeFileDurably(

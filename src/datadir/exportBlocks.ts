@@ -17,7 +17,7 @@ export interface ExportRequest {
   readonly to: number
   /** ends the export */
   readonly signal?: AbortSignal
-  /** is told the number of blocks that are written */
+  /** receives the number of written blocks */
   readonly progress?: Pick<Progress, 'update'>
 }
 

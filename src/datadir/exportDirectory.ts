@@ -34,7 +34,7 @@ export interface DirectoryExportRequest {
   readonly to: number | undefined
   /** URLs of other directories that will have the same files; undefined: those that the manifest names already */
   readonly mirrors?: readonly string[]
-  /** ends the export; what is complete stays, and the next export goes on there */
+  /** ends the export; complete files stay, and the next export continues there */
   readonly signal: AbortSignal
   readonly progress: Pick<Progress, 'update'>
   /** of blocks before they are packed, after which the next file begins */
@@ -49,7 +49,7 @@ const FILES_PER_MANIFEST = 64
  * some gets those that follow. Two nodes write the same files, and where a segment is not too long, that of a node's database.
  * A file is on stable storage before the manifest lists it.
  * @returns the blocks that were added (`to` < `from`: none), and all that the directory has now
- * @throws BlockFileError when not all of the blocks are stored whole; ManifestError for a manifest that cannot be gone on with; the reason of
+ * @throws BlockFileError when not all of the blocks are stored whole; ManifestError for a manifest that cannot be continued; the reason of
  * `signal`
  */
 export async function exportDirectory(request: DirectoryExportRequest) {
@@ -92,7 +92,7 @@ export async function exportDirectory(request: DirectoryExportRequest) {
   return { added: { from: first, to }, all: { from: files[0]!.first, to: files.at(-1)!.last } }
 }
 
-/** What the directory has; a new one has no files yet. */
+/** Reads the manifest of the directory; a new one has no files yet. */
 function readExisting({ directory, identity }: DirectoryExportRequest): BlocksManifest {
   const path = join(directory, MANIFEST_NAME)
   const { chainId, evmChainId, genesisHash } = identity
@@ -106,7 +106,10 @@ function readExisting({ directory, identity }: DirectoryExportRequest): BlocksMa
   return manifest
 }
 
-/** The last block of the file that begins with `first`: not beyond its segment, and fewer where blocks are long. */
+/**
+ * Returns the last block of the file that begins with `first`: not beyond its segment, and fewer
+ * blocks where they are long.
+ */
 function lastOfFile({ chain, fileBytes = FILE_BYTES }: DirectoryExportRequest, first: number, to: number): number {
   const most = Math.min(to, lastOfSegment(first))
   let bytes = 0

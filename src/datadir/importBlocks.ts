@@ -24,22 +24,22 @@ interface ImportTarget {
 
 export interface ImportRequest extends ImportTarget {
   readonly path: string
-  /** is told how many of the file's bytes are done */
+  /** receives how many of the file's bytes are done */
   readonly progress?: Pick<Progress, 'update'>
 }
 
 export interface DirectoryImportRequest extends ImportTarget {
-  /** a directory, or web servers; nothing of it is trusted */
+  /** a directory, or web servers; neither is trusted */
   readonly files: {
     manifest(): Promise<BlocksManifest>
     /** @throws what ends the import; the signal's reason */
     fetch(file: BlocksFile, signal: AbortSignal): Promise<Uint8Array>
   }
-  /** is told how many blocks are done */
+  /** receives how many blocks are done */
   readonly progress?: Pick<Progress, 'update'>
 }
 
-/** The files of a directory that `exportDirectory` wrote. */
+/** Opens the files of a directory that `exportDirectory` wrote. */
 export function blocksIn(directory: string): DirectoryImportRequest['files'] {
   const files = filesIn(directory)
   const read = async (name: string, maxBytes: number): Promise<Uint8Array> => {
@@ -87,8 +87,8 @@ export async function importBlocks(request: ImportRequest): Promise<ImportedRang
 const FILES_AHEAD = 2
 
 /**
- * The same with the blocks of a directory (`exportDirectory`), of which the next files are fetched meanwhile. What was fetched and not
- * executed is fetched again by a later import.
+ * Imports the blocks of a directory (`exportDirectory`), and fetches the next files meanwhile. A later import fetches again what
+ * was fetched but not executed.
  * @throws BlockFileError, also for a manifest of another chain; ManifestError; what `files` throws
  */
 export async function importDirectory(request: DirectoryImportRequest): Promise<ImportedRange> {
@@ -106,7 +106,7 @@ export async function importDirectory(request: DirectoryImportRequest): Promise<
   const either = AbortSignal.any([ended.signal, ...(signal === undefined ? [] : [signal])])
   const begin = (file: BlocksFile) => {
     const bytes = files.fetch(file, either)
-    // It is awaited when its turn comes; until then nobody else hears of a failure.
+    // It is awaited when its turn comes; until then a failure must not count as unhandled.
     bytes.catch(() => undefined)
     return { file, bytes }
   }
@@ -154,7 +154,7 @@ async function execute(
   }
 }
 
-/** The block's ID, if more than two thirds of the height's validators signed it. */
+/** Returns the block's ID, if more than two thirds of the height's validators signed it. */
 function checkedBlockId(
   { block, commit }: BlockFileEntry,
   chain: ImportTarget['chain'],

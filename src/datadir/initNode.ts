@@ -41,7 +41,8 @@ export interface InitResult {
 }
 
 /**
- * The checks that read no files, to be made before the directory is locked: a start that they refuse leaves no files.
+ * Makes the checks that read no files, before the directory is locked: a start that they refuse
+ * leaves no files.
  * @throws ConfigError
  */
 export function checkInit(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): void {
@@ -107,7 +108,10 @@ export function initNode(
   }
 }
 
-/** An existing database may belong to that network: the start compares it with the genesis. */
+/**
+ * Writes the fetched genesis. An existing database may belong to that network: the start compares
+ * it with the genesis.
+ */
 function joinedGenesis(
   config: InitConfig,
   paths: DataPaths,

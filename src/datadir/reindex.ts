@@ -24,7 +24,7 @@ interface ReindexRequest {
   readonly index: 'all' | 'off'
   /** begins to show a part of the work */
   readonly progressOf: ProgressOf
-  /** ends it between two steps; a later call goes on there */
+  /** ends it between two steps; a later call continues there */
   readonly signal?: AbortSignal
   /** entries that are compared until what was found wrong is written */
   readonly stepEntries?: number
@@ -40,18 +40,19 @@ type Findings = Record<string, { missing: number; changed: number; extra: number
 const STEP_ENTRIES = 100_000
 
 /**
- * Makes the indexes of a stopped node what its blocks and their results say: hashes of blocks and transactions, terms of logs and events.
- * Entries that are right are not written again. Takes the memory of one block, and of a count for each of 65,536 groups of keys:
+ * Makes the indexes of a stopped node match its blocks and their results: hashes of blocks and transactions, terms of logs and
+ * events. Correct entries are not written again. Takes the memory of one block, and of a count for each of 65,536 groups of keys:
  *
  * 1. Make the files with the hashes of blocks in segments anew.
- * 2. Go through the blocks, oldest first: write entries that are missing or not right, and count those that there must be, by group. Each
- *    step is one synced batch, with the place to go on after an interruption. The files with the terms of segments are made anew.
- * 3. Go through the indexes and count what is there. Nothing is missing any more, so a group with more entries than it must have has
+ * 2. Go through the blocks, oldest first: write entries that are missing or wrong, and count the expected entries by group.
+ *    Each step is one synced batch, with the place at which to continue after an interruption. The files with the terms of
+ *    segments are made anew.
+ * 3. Go through the indexes and count the entries. Nothing is missing any more, so a group with more entries than expected has
  *    some that belong to no block.
- * 4. Where there are such groups, look up the block of each of their entries, and delete those that it does not have.
+ * 4. In such groups, look up the block of each entry, and delete the entries that the block does not have.
  *
  * With all logs and events indexed, blocks that a node with INDEX=off has left out are found again.
- * @returns what was wrong
+ * @returns the errors that were found and corrected
  * @throws DatabaseError when a block cannot be read; the signal's reason
  */
 export async function reindex(request: ReindexRequest): Promise<Reindexed> {
@@ -93,7 +94,7 @@ interface Work {
   /** entries that there must be, by group */
   readonly groups: Uint32Array
   readonly findings: Findings
-  /** the first block that was not looked at */
+  /** the first block that was not examined */
   next: number
   /** the file with the terms of this block, which are not in LevelDB then */
   terms: ListedTerms | undefined
@@ -109,7 +110,7 @@ function groupOf(key: Uint8Array): number {
   )
 }
 
-/** The indexes that are rebuilt. */
+/** Returns the indexes that are rebuilt. */
 function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
   const column = (number: number): KeyRange => ({ start: columnKey(number), end: prefixEnd(columnKey(number)) })
   return [
@@ -124,7 +125,7 @@ function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
   ]
 }
 
-/** Begins: from now on all files with hashes are to be made anew. */
+/** Unlists the files with hashes: from now on all of them are to be made anew. */
 async function unlistHashFiles({ database, index, signal }: ReindexRequest, work: Work): Promise<void> {
   const batch = new WriteBatch()
   for (const of of HASHED) {
@@ -203,7 +204,7 @@ async function remakeTerms(
   note(work.findings, key, before === undefined ? 'missing' : 'changed')
 }
 
-/** Of a chain that begins above block 0, that has the hash alone. */
+/** Adds the entry of block 0. Where a chain begins above it, only its hash is known. */
 function addGenesis(target: Pick<WriteBatch, 'put'>, chain: ChainReader): void {
   const hash = chain.base > 0 ? chain.hash(0) : undefined
   if (hash !== undefined) putHashEntries(target, { height: 0, hash, consensusHash: undefined })
@@ -234,7 +235,7 @@ function comparison(
   }
 }
 
-/** The entry as it is stored; no bytes are taken for one that does not have its checksum, which is written anew. */
+/** Reads an entry as it is stored; returns no bytes for one without its checksum, which is then written anew. */
 function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | undefined {
   try {
     return database.get(key)
@@ -244,7 +245,7 @@ function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | unde
   }
 }
 
-/** As {@link mayBePacked}, of an index with damaged entries. */
+/** Does the same as {@link mayBePacked}, for an index with damaged entries. */
 function isPackable(database: DatabaseReader, height: number): boolean {
   return mayBePacked({ get: (key) => readEntry(database, key) }, height)
 }
@@ -389,7 +390,7 @@ function isEntry(
   return entry?.kind === 'native' && equalBytes(entryHash(entry.raw), rest)
 }
 
-/** Whether a file beside segments has this entry. */
+/** Whether a file next to segments has this entry. */
 function isInFile(database: DatabaseReader, moved: MovedRange, key: Uint8Array): boolean {
   if (!TERM_COLUMNS.has(key[0])) return false
   const height = readHeight(key, key.length - HEIGHT_BYTES)
@@ -407,7 +408,7 @@ function note(findings: Findings, key: Uint8Array, what: 'missing' | 'changed' |
 
 const PROGRESS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('reindex'))
 
-/** What an interrupted reindex goes on with, as long as the chain and what is indexed are the same. */
+/** Encodes the progress with which an interrupted reindex continues, while chain and indexed data are the same. */
 function encodeProgress(index: 'all' | 'off', { chain, groups, findings, next }: Work): Uint8Array {
   const text = new TextEncoder()
   return encodeRLP([
@@ -432,7 +433,7 @@ function resume(database: DatabaseReader, index: 'all' | 'off', work: Work): boo
   return true
 }
 
-/** What must be the same for the work to go on. */
+/** Returns the values that must be the same for the work to continue. */
 function identity(index: 'all' | 'off', chain: ChainReader): [Uint8Array, bigint, bigint] {
   return [
     concatBytes(new TextEncoder().encode(index), chain.hash(chain.headHeight)!),

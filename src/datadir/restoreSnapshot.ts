@@ -48,7 +48,7 @@ interface VerifiedHeaders {
 }
 
 export interface RestoreRequest {
-  /** directory of the database to make; what an earlier restore has left there is gone on with */
+  /** directory of the database to make; what an earlier restore has left there is continued */
   readonly location: string
   readonly manifest: Manifest
   readonly headers: VerifiedHeaders
@@ -68,12 +68,12 @@ export class FalseSnapshotError extends Error {
 }
 
 /**
- * Makes a database from a snapshot, whoever serves it:
+ * Makes a database from a snapshot, which no source of files can falsify:
  *
  * 1. The manifest is compared with the verified headers. H+1's `app_hash` is the hash of the Ethereum header, which has the state root.
- * 2. A directory of an unfinished restore is gone on with if it is of the same state and can be read, otherwise it is made anew.
- * 3. The chunks of the state: several are fetched at the same time, in any order, but codes last; each is verified against the state root
- *    and written.
+ * 2. A directory of an unfinished restore is continued if it has the same state and can be read; otherwise it is made anew.
+ * 3. The chunks of the state: several are fetched at the same time, in any order, those with bytecode last; each is verified
+ *    against the state root and written.
  * 4. The state is completed and checked as a whole (`StateRestore.finish`).
  * 5. The newest blocks, from H downwards: each is the one that the block above it names.
  * 6. The header of block 0, which follows from the genesis: clients know a chain by its hash.
@@ -104,7 +104,7 @@ export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
     throw isDamaged ? damagedRestore(location, error) : error
   } finally {
     await database.close()
-    // It would be gone on with at the next start, to the same end.
+    // The next start would continue it, with the same result.
     if (isDamaged) rmSync(location, { recursive: true })
   }
   syncDirectory(location)
@@ -116,7 +116,7 @@ function falseSnapshot(reason: string, cause?: unknown): FalseSnapshotError {
 }
 
 /**
- * The disk is too small for what the manifest says. Nobody has proved how much that is: another snapshot may be smaller.
+ * The disk is too small for what the manifest says. That size is not proved: another snapshot may be smaller.
  */
 export class TooLittleRoomError extends DatabaseError {
   constructor(message: string) {
@@ -124,7 +124,7 @@ export class TooLittleRoomError extends DatabaseError {
   }
 }
 
-/** The usual advice for damage is about the node's own database, which is as it was. */
+/** Makes the error of a damaged restore: the usual advice is about the node's own database, which is unchanged. */
 function damagedRestore(location: string, cause: unknown): DatabaseError {
   const problem = `${location} was damaged during the restore of a snapshot and has been removed`
   return new DatabaseError(
@@ -179,7 +179,7 @@ function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
 
 /** Chunks that are fetched at the same time. Each may take some ten megabytes of memory. */
 const FETCHED_AT_ONCE = 4
-/** Few large tables: nobody reads meanwhile. */
+/** Large, for few tables: nothing reads the database meanwhile. */
 const WRITE_BUFFER_BYTES = 64 << 20
 
 async function openTarget(location: string, height: number, stateRoot: Hash): Promise<Database> {
@@ -195,7 +195,7 @@ async function openTarget(location: string, height: number, stateRoot: Hash): Pr
   return database
 }
 
-/** undefined when there is none, or it was damaged, or was completed by a version with another format */
+/** Returns undefined when there is no such directory, or it was damaged, or completed by a version with another format. */
 async function openBegun(
   location: string,
 ): Promise<{ readonly database: Database; readonly target: Uint8Array } | undefined> {
@@ -212,7 +212,7 @@ async function openBegun(
   return undefined
 }
 
-/** Height of the snapshot with which a restore into this directory has begun; undefined where there is nothing to go on with. */
+/** Returns the height of the snapshot that a restore into this directory has started with; undefined where there is nothing to continue. */
 export async function begunHeight(location: string): Promise<number | undefined> {
   const begun = await openBegun(location)
   await begun?.database.close()
@@ -240,11 +240,11 @@ async function restoreState(
 ): Promise<void> {
   const state = await StateRestore.open(database, manifest.height, stateRoot)
   const waiting: StateFile[] = []
-  const codes: StateFile[] = []
+  const codeFiles: StateFile[] = []
   for (const chunk of manifest.chunks) {
     if (chunk.kind === 'blocks') continue
     if (state.has(chunk.sha256)) isDone(chunk)
-    else (chunk.kind === 'codes' ? codes : waiting).push(chunk)
+    else (chunk.kind === 'codes' ? codeFiles : waiting).push(chunk)
   }
   // One failure ends the work of all.
   const failed = new AbortController()
@@ -262,18 +262,18 @@ async function restoreState(
       throw error
     }
   }
-  for (const chunks of [waiting, codes]) await settled(Array.from({ length: FETCHED_AT_ONCE }, () => work(chunks)))
+  for (const chunks of [waiting, codeFiles]) await settled(Array.from({ length: FETCHED_AT_ONCE }, () => work(chunks)))
   await state.finish()
 }
 
-/** Waits for all, also when one fails: none may go on writing. @throws the first failure */
+/** Waits for all, also when one fails: no work may continue to write. @throws the first failure */
 async function settled(works: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(works)
   const failure = results.find((result) => result.status === 'rejected')
   if (failure !== undefined) throw failure.reason
 }
 
-/** @throws FalseSnapshotError when the file, which has the hash in the manifest, is not what the manifest says of it */
+/** @throws FalseSnapshotError when the file has the hash in the manifest, but not the contents that the manifest describes */
 function readChunk<Listed extends ManifestChunk>(packed: Uint8Array, chunk: Listed): ChunkOf<Listed> {
   try {
     return readListedChunk(packed, chunk)
@@ -311,7 +311,7 @@ async function restoreBlocks(
   if (expected.height === manifest.height) throw falseSnapshot('it contains no blocks')
 }
 
-/** The block below those that are restored; undefined when there is none yet. */
+/** Returns the block below the restored ones; undefined when no block is restored yet. */
 function belowBase(database: Database): BlockLink | undefined {
   const base = readBase(database)
   const bytes = base === 0 ? undefined : database.get(columnKey(Column.consensusBlock, heightBytes(base)))
@@ -349,18 +349,18 @@ function readBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {
 
 const genesisLocation = (location: string): string => `${location}.genesis`
 
-/** What a restore into this directory that was given up may have left. */
+/** Returns the paths that an abandoned restore into this directory may have left. */
 export function leftovers(location: string): readonly string[] {
   return [location, genesisLocation(location)]
 }
 
-/** Computes block 0 in a database beside, since the state of a genesis may be large. */
+/** Computes block 0 in a second database, since the state of a genesis may be large. */
 async function writeGenesisHeader(database: Database, { location, chain, genesis }: RestoreRequest): Promise<void> {
   const directory = genesisLocation(location)
   rmSync(directory, { recursive: true, force: true })
-  const beside = await Database.open(directory)
+  const scratch = await Database.open(directory)
   try {
-    const buffered = new BufferedDatabase(beside)
+    const buffered = new BufferedDatabase(scratch)
     const state = new StateStore(buffered)
     const { header, hash } = await openChain(buffered, state, chain, () => genesis)
     const batch = new WriteBatch()
@@ -368,7 +368,7 @@ async function writeGenesisHeader(database: Database, { location, chain, genesis
     await database.write(batch, { sync: true })
     await state.close()
   } finally {
-    await beside.close()
+    await scratch.close()
     rmSync(directory, { recursive: true, force: true })
   }
 }

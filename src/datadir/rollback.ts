@@ -17,16 +17,16 @@ interface RollbackOptions {
   readonly onBlock?: (height: number) => void
 }
 
-/** What is undone is written when it has so many bytes, or blocks. */
+/** A step is written when it has so many bytes, or blocks. */
 const STEP_BYTES = 8 << 20
 const STEP_BLOCKS = 500
 
 /**
- * Undoes the blocks above `height`, newest first, so that the database is as it was when that block was its newest. It is written in
- * steps of one synced batch, each of which leaves a whole database at some height: after a crash the same call goes on.
+ * Undoes the blocks above `height`, newest first, so that the database is as it was when that block was its newest. It is written
+ * in steps of one synced batch. Each step leaves a whole database at some height: after a crash the same call continues.
  *
- * What stays of the undone blocks is found by its hash alone, and does no harm: codes and sets of validators. What they dropped, because
- * it was too old, is not brought back. The commit of the new head is the one that the block after it had.
+ * Bytecode and sets of validators of the undone blocks stay; they are found only by their hashes, and do no harm. Data that the
+ * blocks dropped as too old is not brought back. The commit of the new head is the one that the block after it had.
  * @param database has no other writer
  * @returns the height of the newest block before and after
  * @throws ConfigError, with nothing changed, when the database cannot go back to `height`; DatabaseError when something is missing in it
@@ -59,7 +59,7 @@ export async function rollback(
 }
 
 /**
- * The height of the newest block, which can be undone down to `height`.
+ * Returns the height of the newest block, if the database can go back to `height`.
  * @throws ConfigError when it cannot
  */
 export function checkRollback(database: Database, height: number): number {

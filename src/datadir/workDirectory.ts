@@ -5,10 +5,10 @@ import { DatabaseError } from '../storage/database.ts'
 import { type DirectoryLock, isLockHeld, openDirectoryLock } from '../storage/directoryLock.ts'
 
 /*
- * Directories `copy-…` in HOMEDIR where commands put what they need for a while: links to the files of a database, which a node that runs
- * there goes on deleting, or files of sorts. A command that was killed leaves its own, which would keep deleted files on the disk, so the
- * next one removes it. Whether a command still runs is told by a lock, as for the data directory (`lockHome`): containers that share a
- * volume have the same process IDs.
+ * Directories `copy-…` in HOMEDIR for temporary files of commands: links to the files of a database, which a node that runs there
+ * continues to delete, or files of sorts. A killed command leaves its directory, which would keep deleted files on the disk, so
+ * the next command removes it. A lock shows whether a command still runs, as for the data directory (`lockHome`): containers that
+ * share a volume have the same process IDs.
  */
 
 /** A directory of this process alone. */
@@ -40,7 +40,7 @@ export async function makeWorkDirectory(homedir: string): Promise<WorkDirectory>
   throw new Error(`choose a directory outside ${homedir}: other commands remove files there`)
 }
 
-/** undefined: another process has locked the directory, and removes it or has done so */
+/** Returns undefined when another process has locked the directory, and removes it or has done so. */
 async function lockNew(directory: string): Promise<DirectoryLock | undefined> {
   try {
     return await openLock(directory)
@@ -56,12 +56,13 @@ async function removeLeft(directory: string): Promise<void> {
     await removeLocked(directory, await openLock(directory))
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error
-    // Otherwise nobody has it open: the lock comes before all that can be damaged. What cannot be locked for want of room stays.
+    // Otherwise no command has it open: the lock comes before all that can be damaged. A directory that cannot be locked because
+    // the disk is full stays.
     if (error.code !== 'locked' && error.code !== 'io') await rm(directory, { recursive: true, force: true })
   }
 }
 
-/** The lock is given back last, so that nobody takes a half of the directory for his own. */
+/** Releases the lock last, so that no other command takes half of the directory for its own. */
 async function removeLocked(directory: string, lock: DirectoryLock): Promise<void> {
   try {
     await rm(directory, { recursive: true })

@@ -43,13 +43,13 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   return refund
 }
 
-/** Who signed an authorization, and the account's nonce with which it has an effect. */
+/** The signer of an authorization, and the account nonce with which it takes effect. */
 export interface Authority {
   readonly address: Address
   readonly nonce: bigint
 }
 
-/** The signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
+/** Returns the signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
 export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Authority[] {
   return authorizations.flatMap((authorization) => {
     const { nonce } = authorization
@@ -60,12 +60,12 @@ export function recoverAuthorities(authorizations: readonly Authorization[], cha
   })
 }
 
-/** The hash that an authority signs. */
+/** Returns the hash that an authority signs. */
 export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
   return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))
 }
 
-/** Who signed the authorization; undefined when its signature is invalid. */
+/** Returns the signer of the authorization; undefined when its signature is invalid. */
 export function recoverAuthority(authorization: Authorization): Address | undefined {
   const { yParity, r, s } = authorization
   if (yParity > 1n || s > SECP256K1_HALF_ORDER) return undefined
@@ -76,13 +76,13 @@ export function recoverAuthority(authorization: Authorization): Address | undefi
 /** Code that begins with these bytes and an address delegates to that address. */
 const PREFIX = Uint8Array.of(0xef, 0x01, 0x00)
 
-/** The address that `code` delegates to; undefined when it is no delegation. */
+/** Returns the address that `code` delegates to; undefined when it is not a delegation. */
 export function delegationTarget(code: Uint8Array): Address | undefined {
   if (code.length !== 23 || code[0] !== 0xef || code[1] !== 0x01 || code[2] !== 0x00) return undefined
   return code.slice(3)
 }
 
-/** The code of an account that delegates to `target`. */
+/** Returns the code of an account that delegates to `target`. */
 export function delegationCode(target: Address): Uint8Array {
   return concatBytes(PREFIX, target)
 }

@@ -8,7 +8,7 @@ export interface Rules {
   readonly chainId: bigint
 }
 
-/** What code can read of the block. */
+/** The block's values that code can read. */
 export interface BlockContext {
   readonly number: number
   /** whole seconds */

@@ -22,7 +22,7 @@ export function recordBurn(world: Pick<WorldState, 'recordBurn'>, account: Addre
   if (amountAcoin > 0n) world.recordBurn({ account: new Uint8Array(account), amountAcoin })
 }
 
-/** The sum of burns, in acoin. */
+/** Returns the sum of burns, in acoin. */
 export function totalBurnt(burns: readonly Burn[]): bigint {
   return burns.reduce((sum, { amountAcoin }) => sum + amountAcoin, 0n)
 }

@@ -25,7 +25,7 @@ export interface ImmediateEngine extends Engine {
   run(message: Message, environment: ExecutionEnvironment): ExecutionResult | Promise<ExecutionResult>
 }
 
-/** What opcodes can read of the transaction. */
+/** The transaction's values that opcodes can read. */
 interface TransactionContext {
   readonly origin: Address
   /** effective gas price */
@@ -56,8 +56,8 @@ export interface ExecutionEnvironment {
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
   /**
-   * Nobody looks at slots and logs of the world after the run, because it is reverted or thrown away: the engine need not write those that
-   * nothing in the run can read. Where there is a tracer, it does.
+   * The world's slots and logs are not read after the run, because it is reverted or thrown away:
+   * the engine need not write those that nothing in the run can read. With a tracer, it still does.
    */
   readonly isDiscarded?: boolean
   /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */

@@ -24,7 +24,8 @@ const TOKENS_OF_NON_ZERO_BYTE = 4
 const FLOOR_PER_TOKEN = 10
 
 /**
- * Gas that a transaction pays before its code runs (EIP-2, 2028, 2930, 3860, 7702; geth: core/state_transition.go).
+ * Returns the gas that a transaction pays before its code runs (EIP-2, 2028, 2930, 3860, 7702;
+ * geth: core/state_transition.go).
  */
 export function intrinsicGas(
   transaction: Pick<Transaction, 'to' | 'data' | 'accessList' | 'authorizationList'>,
@@ -42,7 +43,7 @@ export function intrinsicGas(
   return BigInt(gas + authorizationList.length * AUTHORIZATION)
 }
 
-/** Least gas that a transaction with this data is charged for in the end (EIP-7623); 0 before Prague. */
+/** Returns the least gas that a transaction with this data is charged for in the end (EIP-7623); 0 before Prague. */
 export function floorDataGas(data: Uint8Array, fork: Hardfork): bigint {
   if (!includesFork(fork, 'prague')) return 0n
   const zeros = countZeros(data)

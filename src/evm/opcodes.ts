@@ -20,8 +20,8 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * The name of an opcode as geth prints it in traces (core/vm/opcodes.go), which has DIFFICULTY for 0x44 in every fork;
- * `opcode 0x… not defined` for what is no opcode.
+ * Returns the name of an opcode as geth prints it in traces (core/vm/opcodes.go), which has
+ * DIFFICULTY for 0x44 in every fork; `opcode 0x… not defined` for other bytes.
  */
 export function opcodeName(opcode: number): string {
   return NAMES.get(opcode) ?? `opcode 0x${opcode.toString(16)} not defined`

@@ -16,8 +16,8 @@ const MAX_BALANCE = (1n << 256n) - 1n
 const NOTHING_RAN: ExecutionResult = { status: 'success', output: EMPTY_BYTES, gasUsed: 0n, gasRefund: 0n }
 
 /**
- * Whether all that an engine would do is to move the value: the recipient has no code and is no precompile. Warm addresses do not
- * matter then: nothing reads them before the transaction ends.
+ * Returns whether an engine would only move the value: the recipient has no code and is not a
+ * precompile. Warm addresses do not matter then: nothing reads them before the transaction ends.
  */
 export function isPlainTransfer(
   message: TransactionMessage,

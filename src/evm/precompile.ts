@@ -7,7 +7,7 @@ export interface PrecompileCall {
   readonly caller: Address
   /** already moved to the precompile's account when it is not 0 */
   readonly value: bigint
-  /** may be a view of memory that changes after the call: to be copied where it is kept or given back */
+  /** may be a view of memory that changes after the call: copy it before storing or returning it */
   readonly data: Uint8Array
   readonly gasLimit: bigint
   /** inside a STATICCALL: writes must fail */
@@ -16,11 +16,14 @@ export interface PrecompileCall {
   readonly isDelegated: boolean
   readonly world: WorldState
   readonly block: BlockContext
-  /** A precompile with `announcesWrites` calls it before it changes the world; further times do nothing more. */
+  /**
+   * Prepares the engine for a change of the world; precompiles with `announcesWrites` call it
+   * before. Further calls do nothing.
+   */
   beforeWrite(): void
 }
 
-/** `revert` keeps the gas that is left and carries revert data; `failure` takes all of it. */
+/** `revert` leaves the remaining gas and carries revert data; `failure` takes all gas. */
 export interface PrecompileResult {
   readonly status: 'success' | 'revert' | 'failure'
   readonly output: Uint8Array
@@ -31,8 +34,8 @@ export interface PrecompileResult {
 
 /**
  * A contract inside the node. Synchronous, and it knows nothing of any engine; the engine undoes its writes when it does
- * not succeed. It never throws for what a caller can send. `run` is what a call does; `leastGas`, `isIdle` and `announcesWrites`
- * say beforehand what is true of all calls, so that an engine can make the cheapest of them fast.
+ * not succeed. It never throws for a caller's input. `run` executes a call; `leastGas`, `isIdle` and `announcesWrites`
+ * declare beforehand facts about all calls, so that an engine can make the cheapest of them fast.
  */
 export interface StatefulPrecompile {
   readonly address: Address

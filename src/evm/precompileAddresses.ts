@@ -13,7 +13,10 @@ const LAST_BY_FORK: readonly (readonly [Hardfork, number])[] = [
 /** EIP-7951 (Osaka). */
 const P256_VERIFY = 0x100
 
-/** Whether `address` is one of Ethereum's precompiles under `fork`. They are warm in every transaction (EIP-2929). */
+/**
+ * Returns whether `address` is one of Ethereum's precompiles under `fork`. They are warm in every
+ * transaction (EIP-2929).
+ */
 export function isStandardPrecompile(address: Address, fork: Hardfork): boolean {
   for (let i = 0; i < 18; i++) if (address[i] !== 0) return false
   const number = address[18]! * 256 + address[19]!
@@ -21,7 +24,7 @@ export function isStandardPrecompile(address: Address, fork: Hardfork): boolean 
   return number > 0 && number <= lastNumber(fork)
 }
 
-/** The addresses of Ethereum's precompiles under `fork`. */
+/** Returns the addresses of Ethereum's precompiles under `fork`. */
 export function standardPrecompiles(fork: Hardfork): Address[] {
   const numbers = Array.from({ length: lastNumber(fork) }, (_, index) => index + 1)
   if (includesFork(fork, 'osaka')) numbers.push(P256_VERIFY)

@@ -22,15 +22,15 @@ const LAST_FAST = 0x04
 /** The least that a call counts with, which is the price of its CALL: a round of BLAKE2F costs 1 gas, but calling it takes a microsecond. */
 const LEAST_COUNTED = 100n
 
-/** Whether calls of one of Ethereum's precompiles, given by its address, use the block's precompile gas. */
+/** Returns whether calls of one of Ethereum's precompiles, given by its address, use the block's precompile gas. */
 export function takesPrecompileGas(address: Address): boolean {
   const number = address[18]! * 256 + address[19]!
   return number === 1 || number > LAST_FAST
 }
 
 /**
- * Whether a call may run. One that cannot pay its price fails without counting; one that can counts with the price, or 100
- * where that is more, even when its input turns out to be bad.
+ * Returns whether a call may run. One that cannot pay its price fails without counting; one that
+ * can counts with the price, or 100 where that is more, even when its input turns out to be bad.
  * @param given gas of the call
  */
 export function takePrecompileGas(gas: PrecompileGas, price: bigint, given: bigint): boolean {

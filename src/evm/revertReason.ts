@@ -3,7 +3,7 @@ import { bytesToBigInt, bytesToHex } from '../primitives/bytes.ts'
 const ERROR_STRING = '0x08c379a0'
 const PANIC = '0x4e487b71'
 
-/** geth's messages for Solidity's panic codes (accounts/abi/abi.go). */
+/** geth's messages for the codes of Solidity's panics (accounts/abi/abi.go). */
 const PANIC_REASONS: Readonly<Record<string, string>> = {
   '0': 'generic panic',
   '1': 'assert(false)',
@@ -17,7 +17,10 @@ const PANIC_REASONS: Readonly<Record<string, string>> = {
   '51': 'uninitialized function',
 }
 
-/** What `Error(string)` or `Panic(uint256)` say (geth: abi.UnpackRevert); undefined for other revert data. */
+/**
+ * Returns the reason in `Error(string)` or `Panic(uint256)` (geth: abi.UnpackRevert); undefined for
+ * other revert data.
+ */
 export function revertReason(data: Uint8Array): string | undefined {
   if (data.length < 4) return undefined
   const selector = bytesToHex(data.subarray(0, 4))
@@ -28,7 +31,7 @@ export function revertReason(data: Uint8Array): string | undefined {
   return PANIC_REASONS[code] ?? `unknown panic code: 0x${code}`
 }
 
-/** The one ABI-encoded string in `body`; undefined when its offset or length points outside. */
+/** Returns the one ABI-encoded string in `body`; undefined when its offset or length points outside. */
 function decodeString(body: Uint8Array): string | undefined {
   const start = wordAt(body, 0)
   if (start === undefined) return undefined

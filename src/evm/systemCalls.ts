@@ -20,8 +20,9 @@ export type SystemCallContext = Pick<
 >
 
 /**
- * What happens at the start of a block, before its transactions: the parent's beacon root (EIP-4788, from Cancun) and the
- * parent's hash (EIP-2935, from Prague) are stored by contracts. Where a contract is absent nothing happens.
+ * Applies the start of a block, before its transactions: contracts store the parent's beacon root
+ * (EIP-4788, from Cancun) and the parent's hash (EIP-2935, from Prague). Does nothing where a
+ * contract is absent.
  */
 export async function applyBlockStart(
   context: SystemCallContext & {

@@ -25,8 +25,9 @@ const OF_ACCOUNT: ReadonlySet<string | symbol> = new Set<keyof WorldState>([
 const OF_SLOT: ReadonlySet<string | symbol> = new Set<keyof WorldState>(['getStorage', 'setStorage'])
 
 /**
- * The world for a stateful precompile. No opcode shows a tracer the accounts that such a precompile uses, so this world calls
- * `onAccess`, where the tracer has it, before each account or slot is read or changed.
+ * Returns the world for a stateful precompile. No opcode shows a tracer the accounts that such a
+ * precompile uses, so this world calls `onAccess`, where the tracer has it, before each account or
+ * slot is read or changed.
  */
 export function tracedWorld(world: WorldState, tracer: Tracer | undefined): WorldState {
   if (tracer?.onAccess === undefined) return world

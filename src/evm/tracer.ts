@@ -29,8 +29,8 @@ export interface FrameExit {
 }
 
 /**
- * The machine before an opcode runs. Arrays are views that change after the hook returns: copy what you keep. Where the opcode fails, the
- * step of it still shows the same when its frame exits.
+ * The machine before an opcode runs. Arrays are views that change after the hook returns: copy what
+ * you store. When the opcode fails, its step still shows the same at the exit of its frame.
  */
 export interface OpcodeStep {
   readonly pc: number

@@ -11,7 +11,7 @@ export const GAS_PER_BLOB = 131_072n
 const BLOB_HASH_VERSION = 0x01
 const MAX_NONCE = 2n ** 64n - 1n
 
-/** Since which fork each type of transaction exists. */
+/** First fork that has each type of transaction. */
 const TYPE_SINCE: readonly Hardfork[] = ['frontier', 'berlin', 'london', 'cancun', 'prague']
 
 /** A transaction or a call to run, whether it was signed or not. */
@@ -50,13 +50,14 @@ interface CheckContext {
   readonly world: WorldState
   readonly block: Pick<BlockContext, 'baseFeePerGas' | 'blobBaseFee'>
   readonly fork: Hardfork
-  /** gas that is left in the block; undefined: any */
+  /** gas that is left in the block; undefined for no limit */
   readonly gasAvailable?: bigint
   readonly acceptsBlobs: boolean
 }
 
 /**
- * Why the transaction cannot start, with the messages and in the order of geth (core/state_transition.go); undefined when it can.
+ * Returns why the transaction cannot start, with the messages and in the order of geth
+ * (core/state_transition.go); undefined when it can.
  */
 export function findInvalidity(
   message: TransactionMessage,
@@ -90,7 +91,7 @@ function checkNonce({ sender, nonce }: TransactionMessage, world: WorldState): s
   return undefined
 }
 
-/** EIP-3607 with EIP-7702's exception, and EIP-7825. */
+/** Checks EIP-3607 with EIP-7702's exception, and EIP-7825. */
 function checkSender({ sender, gasLimit }: TransactionMessage, { world, fork }: CheckContext): string | undefined {
   const code = world.getCode(sender)
   const isContract = code.length > 0 && (!includesFork(fork, 'prague') || delegationTarget(code) === undefined)
@@ -141,7 +142,7 @@ function checkBlobs(message: TransactionMessage, { block, fork }: CheckContext):
   return undefined
 }
 
-/** EIP-7691 raised the block's limit; EIP-7594 set one for each transaction. */
+/** Returns the most blobs of a transaction. EIP-7691 raised the block's limit; EIP-7594 set one per transaction. */
 function maxBlobs(fork: Hardfork): number {
   return fork === 'prague' ? 9 : 6
 }
@@ -176,7 +177,7 @@ function checkGas(message: TransactionMessage, { fork, gasAvailable }: CheckCont
   return undefined
 }
 
-/** EIP-3860 */
+/** Checks the length of init code (EIP-3860). */
 function checkInitCode({ to, data }: TransactionMessage, fork: Hardfork): string | undefined {
   if (to !== undefined || data.length <= MAX_INIT_CODE_BYTES || !includesFork(fork, 'shanghai')) return undefined
   return `max initcode size exceeded: code size ${data.length} limit ${MAX_INIT_CODE_BYTES}`

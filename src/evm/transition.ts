@@ -22,7 +22,7 @@ export interface TransactionWorld extends WorldState {
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] }
 }
 
-/** What a transaction runs in. */
+/** Environment of a transaction's run. */
 export interface TransitionContext {
   readonly world: TransactionWorld
   readonly block: BlockContext
@@ -42,7 +42,7 @@ export interface TransitionContext {
   readonly yield?: () => Promise<void>
   /** see ExecutionEnvironment */
   readonly workLimit?: bigint
-  /** gas that is left in the block; undefined: any */
+  /** gas that is left in the block; undefined for no limit */
   readonly gasAvailable?: bigint
   /** Blob transactions are refused unless this is true: only conformance chains take them. */
   readonly acceptsBlobs?: boolean
@@ -53,7 +53,7 @@ export interface TransitionContext {
   readonly routeFees?: (fees: TransactionFees) => void
 }
 
-/** A call for RPC: what is not given is 0 or empty, the nonce is the account's. */
+/** A call for RPC: missing values are 0 or empty, the nonce is the account's. */
 export type CallMessage = Partial<TransactionMessage> & Pick<TransactionMessage, 'sender' | 'gasLimit'>
 
 /** Fees that the sender paid and that no account has yet, in acoin. */
@@ -80,7 +80,7 @@ export interface AppliedTransaction {
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
   readonly events: readonly NativeEvent[]
-  /** coins that code moved, beside the message's own value */
+  /** coins that code moved, in addition to the message's own value */
   readonly transfers: readonly ValueTransfer[]
   /** return or revert data */
   readonly output: Uint8Array
@@ -109,7 +109,7 @@ export function applyTransaction(
 
 const NOTHING_SKIPPED: SkippedChecks = {}
 
-/** Field by field: a spread takes several times as long. */
+/** Copies the message field by field: a spread takes several times as long. */
 function messageOf({ transaction, sender }: SignedTransaction): TransactionMessage {
   return {
     type: transaction.type,
@@ -160,16 +160,16 @@ function messageOfCall(call: CallMessage, world: Pick<TransactionWorld, 'getNonc
   }
 }
 
-/** What geth's `eth_call` does not check. */
+/** Checks that geth's `eth_call` skips. */
 const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
 
 /**
- * The steps of a transaction, whose order is consensus:
+ * Applies a message. The order of the steps is consensus:
  *
  * 1. Checks, without any effect, so that an invalid transaction leaves no trace.
  * 2. The sender pays for all gas at the highest it can use. Before the run, or code could spend the coins for it.
- * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations, one of which may be the sender's
- *    own for the next nonce. A revert of the run does not undo it.
+ * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations:
+ *    one of them may be the sender's own for the next nonce. A revert of the run does not undo it.
  * 4. Addresses get warm, and EIP-7702 authorizations are applied. Before the run, which is the first to see them, and outside of
  *    its checkpoint: they stay when it reverts.
  * 5. The run: the engine moves the value and executes code.
@@ -281,7 +281,7 @@ function endMessage(
   const fees = feesOf(gasUsed, bought ? price : 0n, block.baseFeePerGas, bought ? blobFeeAcoin : 0n)
   context.routeFees?.(fees)
 
-  // 8. what the world forgets at the end
+  // 8. logs, events, transfers and burns, which the world forgets at the end
   const burns = world.burns()
   const logs = world.logs()
   const events = world.events()
@@ -308,7 +308,7 @@ function endMessage(
   }
 }
 
-/** The message's own value is the first transfer that an engine records; a plain transfer records none. */
+/** Removes the message's own value, which an engine records as the first transfer; a plain transfer records nothing. */
 function withoutOwnValue(
   transfers: readonly ValueTransfer[],
   { sender, to, value }: TransactionMessage,
@@ -317,7 +317,7 @@ function withoutOwnValue(
   return isRecorded ? transfers.slice(1) : transfers
 }
 
-/** Step 4 of {@link applyMessage} for a message with code to run. */
+/** Prepares the run of a message with code: step 4 of {@link applyMessage}. */
 function prepareRun(
   message: TransactionMessage,
   context: Omit<TransitionContext, 'engine'>,
@@ -333,7 +333,7 @@ function prepareRun(
   return { authorizationRefund, codeRun: { message: { caller: sender, to, value, data, gasLimit }, environment } }
 }
 
-/** EIP-1559; before London the gas price. */
+/** Returns the price per gas by EIP-1559; before London the gas price. */
 export function effectiveGasPrice(
   { maxFeePerGas, maxPriorityFeePerGas }: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   baseFeePerGas: bigint | undefined,
@@ -350,7 +350,10 @@ function buyGas(world: WorldState, sender: Address, cost: bigint, value: bigint,
   return true
 }
 
-/** EIP-2929, EIP-2930 and EIP-3651. Ethereum's precompiles are warm without this: engines know that. */
+/**
+ * Warms the addresses of EIP-2929, EIP-2930 and EIP-3651. Ethereum's precompiles are warm without
+ * this: engines know that.
+ */
 function warmAddresses(
   { sender, to, accessList }: TransactionMessage,
   { world, block, rules, precompiles }: Omit<TransitionContext, 'engine'>,
@@ -374,7 +377,7 @@ interface WarmKeys {
 /** All transactions of a block have the same. */
 const knownKeys = new WeakMap<BlockContext, WarmKeys>()
 
-/** Keys of the chain's own precompiles, and with EIP-3651 of the coinbase. */
+/** Returns keys of the chain's own precompiles, and with EIP-3651 of the coinbase. */
 function warmKeys(block: BlockContext, precompiles: PrecompileTable, fork: Hardfork): ReadonlySet<string> {
   const known = knownKeys.get(block)
   if (known?.precompiles === precompiles && known.fork === fork) return known.keys
@@ -420,7 +423,7 @@ function environmentOf(
   }
 }
 
-/** EIP-3529 (half before London) and EIP-7623. */
+/** Returns the gas after the refund: EIP-3529 (half before London) and EIP-7623. */
 function gasAfterRefund(message: TransactionMessage, gasUsed: bigint, counter: bigint, { fork }: Rules): bigint {
   const most = gasUsed / (includesFork(fork, 'london') ? 5n : 2n)
   const charged = gasUsed - (counter < most ? counter : most)

@@ -24,7 +24,7 @@ import { startProgress } from '../telemetry/progress.ts'
 import type { Finding } from './doctor/finding.ts'
 
 /*
- * What an operator has done beside a node, which may run: it reads a copy of the database, made of links, or files that never change.
+ * Commands of an operator that work while the node runs: they read a copy of the database, made of links, or files that never change.
  */
 
 /** Writes blocks to a directory for web servers, from a copy of the database. */
@@ -47,7 +47,7 @@ export async function exportDirectory(
   })
 }
 
-/** Checks the files of the database, then the newest state in a copy of it. */
+/** Checks the files of the database, then the newest state in a copy. */
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('../datadir/checkInvariants.ts')
   const { createViewCaches, openView } = await import('../state/view.ts')
@@ -113,7 +113,7 @@ function noGenesis({ homedir }: Config): ConfigError {
   return new ConfigError(`${homedir} has no genesis: set HOMEDIR to a data directory`)
 }
 
-/** The chain of the genesis in the data directory; undefined when it has none. */
+/** Returns the chain of the genesis in the data directory; undefined when there is no genesis. */
 function ownChain(config: Config): ChainConfig | undefined {
   const { genesis } = dataPaths(config.homedir)
   return existsSync(genesis) ? chainConfigOf(readGenesisFile(genesis)) : undefined
@@ -144,7 +144,7 @@ async function withDatabaseCopy<T>(
   try {
     const copy = join(work.path, 'db')
     await copyDatabase(db, copy)
-    // Its list of files and its logs, which a running node goes on writing in the original.
+    // Its list of files and its logs, which a running node continues to write in the original.
     verifyFiles(copy, 0)
     const database = await Database.open(copy)
     try {

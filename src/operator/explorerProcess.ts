@@ -6,10 +6,10 @@ import { explorerEntry } from '../primitives/location.ts'
 const ENTRY = fileURLToPath(explorerEntry('explorer'))
 
 /**
- * Starts an explorer as a process of its own, which ends with this one, whatever ends it. It writes its log where this process does.
- * @param variables its configuration, beside the environment
+ * Starts an explorer as its own process, which ends with this one, whatever ends it. It writes its log where this process does.
+ * @param variables its configuration, in addition to the environment
  * @param signal ends it, also before it serves
- * @returns the explorer when it serves; why it does not when it ends before that
+ * @returns the explorer when it serves, or the reason why it ended before that
  */
 export function startExplorer(
   variables: Readonly<Record<string, string>>,

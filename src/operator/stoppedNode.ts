@@ -20,8 +20,8 @@ import { createLogger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
 
 /*
- * What an operator has done to the data directory of a stopped node. Each command holds the lock of the directory, so that no node runs
- * there meanwhile, and loads what it needs when it runs.
+ * Commands on the data directory of a stopped node. Each command holds the lock of the directory, so that no node runs there
+ * meanwhile, and loads its modules when it runs.
  */
 
 /** Writes blocks of a stopped node to a file. */
@@ -70,8 +70,8 @@ export async function importBlocks(config: Config, { place, signal }: ImportOpti
 }
 
 /**
- * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer goes on remembering what
- * it signed, and the next start executes again the blocks that the log has.
+ * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer still
+ * remembers what it signed, and the next start executes the blocks in the log again.
  */
 export async function rollback(config: Config, { to, save, signal }: RollbackOptions): Promise<BlockRange> {
   const { checkRollback, rollback: undoBlocks } = await import('../datadir/rollback.ts')
@@ -127,7 +127,7 @@ export async function reindexDatabase(config: Config, signal: AbortSignal): Prom
   )
 }
 
-/** Finds what is damaged in the database of a stopped node, and mends it, or puts another one in its place. */
+/** Finds the damage in the database of a stopped node, and repairs it, or replaces the database. */
 export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
   const { repairDatabase: repair } = await import('../datadir/repair/repairDatabase.ts')
   const { beginSwitch, keepOldDatabase } = await import('../datadir/currentDatabase.ts')

@@ -30,7 +30,7 @@ export const BOOK_ENTRIES = BUCKET_SIZE * (BUCKETS.new + BUCKETS.tried)
 
 /** Failed attempts in a row after which an address is removed. */
 const MAX_FAILURES = { untried: 5, reached: 50 } as const
-/** A new address with so many, or one that this node has not reached for so long, makes room for another. */
+/** A new address with this many failures, or one that was not reached for this long, makes room for another. */
 const BAD = { failures: 3, ageMs: 30 * 24 * 3_600_000 } as const
 /** A tried address that was reached in this time needs no test to keep its place. */
 const RECENT_MS = 4 * 3_600_000
@@ -68,7 +68,7 @@ interface Entry extends KnownPeer {
   readonly table: Table
   /** network group of the address; of a tried one, of the IP address at which the node was reached */
   readonly group: string
-  /** network group of who named it */
+  /** network group of the source that named it */
   readonly source: string
   /** milliseconds since the epoch */
   readonly learnedMs: number
@@ -147,7 +147,7 @@ export class AddressBook {
     }).length
   }
 
-  /** The node is connected and announces this address itself. */
+  /** Called when the node is connected and announces this address itself. */
   announced(peer: KnownPeer, source: string): void {
     const known = this.#entries.get(peer.id)
     if (known?.address !== peer.address) {
@@ -156,7 +156,7 @@ export class AddressBook {
   }
 
   /**
-   * A dial reached the node.
+   * Called when a dial has reached the node.
    * @param host IP address of the connection's other side
    */
   reached(peer: KnownPeer, host: string): void {
@@ -182,7 +182,7 @@ export class AddressBook {
     if (!isSure && this.#contests.size < MAX_CONTESTS) this.#contests.set(holder.id, entry)
   }
 
-  /** A dial failed; `isWrong`: another node answered. */
+  /** Called when a dial has failed; `isWrong`: another node answered. */
   failed(id: string, isWrong: boolean): void {
     const entry = this.#entries.get(id)
     if (entry === undefined) return
@@ -198,14 +198,15 @@ export class AddressBook {
     else this.#put({ ...entry, failures })
   }
 
-  /** All entries. */
+  /** Returns all entries. */
   peers(): Iterable<KnownPeer> {
     return this.#entries.values()
   }
 
   /**
-   * A random address to dial that `isWanted` accepts: from the new or the tried ones with equal chance, and from each bucket with equal
-   * chance, so that many addresses of few sources are not chosen more often.
+   * Returns a random address to dial that `isWanted` accepts: from the new or the tried ones with
+   * equal chance, and from each bucket with equal chance, so that many addresses of few sources are
+   * not chosen more often.
    */
   choose(isWanted: (peer: KnownPeer, group: string) => boolean): KnownPeer | undefined {
     const tables = this.#random() < 0.5 ? TABLES : TABLES.toReversed()
@@ -216,7 +217,10 @@ export class AddressBook {
     return undefined
   }
 
-  /** An address to dial only to see whether it works: first of a tried one whose place another wants, then any new one. */
+  /**
+   * Returns an address to dial only to see whether it works: first of a tried one whose place
+   * another wants, then any new one.
+   */
   toTest(isWanted: (peer: KnownPeer) => boolean): KnownPeer | undefined {
     for (const id of this.#contests.keys()) {
       const holder = this.#entries.get(id)
@@ -225,7 +229,7 @@ export class AddressBook {
     return this.#chooseIn('new', isWanted)
   }
 
-  /** Peers that this node has reached, newest first. */
+  /** Returns peers that this node has reached, newest first. */
   good(count: number): readonly KnownPeer[] {
     const reached = [...this.#entries.values()].filter(({ reachedMs, failures }) => reachedMs > 0 && failures < 3)
     return reached
@@ -309,7 +313,10 @@ export class AddressBook {
     return failures >= BAD.failures || this.#options.now() - Math.max(reachedMs, learnedMs) > BAD.ageMs
   }
 
-  /** The number of a place: its bucket, then its place there. The node ID is left out, or one address could take many places. */
+  /**
+   * Returns the number of a place: its bucket, then its place there. The node ID is left out, or
+   * one address could take many places.
+   */
   #placeOf({ table, address, group, source }: Entry): number {
     const bucket =
       table === 'new'
@@ -365,7 +372,7 @@ function groupOf(address: string, host: string = parsePeerAddress(address)!.host
   return reachOf(host) === 'loopback' ? address : sourceGroupOf(host)
 }
 
-/** The same for the other side of a connection. */
+/** Returns the same for the other side of a connection. */
 export function sourceGroupOf(host: string): string {
   const prefix = networkPrefixOf(host)
   if (prefix === undefined) return host.toLowerCase().split('.').slice(-2).join('.')

@@ -96,7 +96,7 @@ export class AnswerSlots {
       ?.start()
   }
 
-  /** The next one first. */
+  /** Returns the waiting answers, the next one first. */
   #inTurn(): readonly Waiting[] {
     const { isReserved } = this.#options
     const lastServed = ({ owner }: Waiting): number => this.#served.get(owner) ?? 0
@@ -151,7 +151,7 @@ interface AnswerSlotOptions {
   readonly released: () => void
 }
 
-/** A slot for one answer, which measures how fast its peer takes what is sent. */
+/** A slot for one answer, which measures how fast its peer takes the bytes that are sent. */
 export class AnswerSlot {
   readonly session: Session
   readonly owner: string
@@ -189,7 +189,10 @@ export class AnswerSlot {
     }
   }
 
-  /** How fast the peer has taken the answer while the answer waited for it; infinite before it has waited for a while. */
+  /**
+   * Returns how fast the peer has taken the answer while the answer waited for it; infinite before
+   * it has waited for a while.
+   */
   bytesPerSecond(): number {
     const { now, unsent } = this.#options
     const waitedMs = this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : now() - this.#waitsSinceMs)

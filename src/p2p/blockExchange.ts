@@ -102,7 +102,7 @@ interface BlockView {
   readonly base: number
   /** of its newest block; 0 before the first */
   readonly height: number
-  /** The block with its commit: the one in the next block, or for the newest block the one that this node saw. */
+  /** Reads the block with its commit: the one in the next block, or for the newest block the one that this node saw. */
   read(height: number): FetchedBlock | undefined
   close(): Promise<void>
 }
@@ -110,7 +110,7 @@ interface BlockView {
 /** Opens a view of the blocks as they are now; it must be closed. */
 export type BlockSource = () => BlockView
 
-/** The blocks in the database, which the executor thread writes. */
+/** Returns the blocks in the database, which the executor thread writes. */
 export function databaseBlocks(database: Database): BlockSource {
   // A frame for each of those that are served, so that none decodes again what another one has pushed out.
   const cache = { ...createBlockCache(), segments: createSegmentCache(BLOCK_ANSWERS.total + 1) }
@@ -122,7 +122,7 @@ export function databaseBlocks(database: Database): BlockSource {
     let ahead: { readonly height: number; readonly bytes: Uint8Array | undefined } | undefined
     const read = (height: number): Uint8Array | undefined =>
       ahead?.height === height ? ahead.bytes : chain.encodedBlock(height)
-    /** Undecoded, which would take longer than all else here. */
+    /** Reads the commit without decoding it, which would take longer than all else here. */
     const commitOf = (height: number): Uint8Array | undefined => {
       if (height === chain.headHeight) {
         const commit = chain.seenCommit(height)

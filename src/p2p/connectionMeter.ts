@@ -80,7 +80,7 @@ export class ConnectionMeter {
     return this.#pause?.isPaused === true
   }
 
-  /** The stream that the handshake has made of the socket. */
+  /** Sets the stream that the handshake has made of the socket. */
   encryptedAs(stream: MessageStream): void {
     this.#encrypted = stream
     const pause = new ReadingPause(stream)
@@ -193,7 +193,7 @@ export class ConnectionMeters {
     this.#shared = budgets('shared', options.now())
   }
 
-  /** To be called before anything is read from the socket. */
+  /** Called before anything is read from the socket. */
   opened(raw: MultiaddrConnection): void {
     this.#meters.set(raw, new ConnectionMeter(raw, this.#shared, this.#options))
   }
@@ -219,7 +219,7 @@ export class ConnectionMeters {
 
 const meterOfMuxer = new WeakMap<StreamMuxer, ConnectionMeter>()
 
-/** The meter of an established connection. */
+/** Returns the meter of an established connection. */
 export function meterOf(connection: Connection): ConnectionMeter {
   // libp2p exposes the muxer of a connection for tests only, but there is no other way to find the meter of a connection.
   const { muxer } = connection as Connection & { readonly muxer?: StreamMuxer }

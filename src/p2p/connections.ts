@@ -59,7 +59,7 @@ interface ConnectionsOptions {
   readonly isNamed: (id: string) => boolean
   /** whether peers that this node needs are expected from this IP address */
   readonly isKnownAddress: (host: string) => boolean
-  /** Why there is no slot for a peer that connects; undefined: there is one. */
+  /** Returns why there is no slot for a peer that connects; undefined when there is one. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress' | 'remote'>) => string | undefined
   /** other peers to name to a refused peer at this IP address */
   readonly others: (host: string) => readonly KnownPeer[]
@@ -184,7 +184,7 @@ export class Connections {
     return this.#sessions
   }
 
-  /** The session of a connection, after the handshake; undefined when the handshake fails. */
+  /** Returns the session of a connection, after the handshake; undefined when the handshake fails. */
   async sessionOf(connection: Connection): Promise<Session | undefined> {
     const session = this.#find(connection)
     if (session !== undefined || connection.status !== 'open') return session
@@ -200,7 +200,7 @@ export class Connections {
     return handshake
   }
 
-  /** Whether a peer is connected, or about to be. */
+  /** Returns whether a peer is connected, or about to be. */
   isConnected(id: string): boolean {
     if (this.#sessions.has(id) || this.#dialling.has(id)) return true
     for (const { remotePeer } of this.#pending) if (nodeIdOfPeer(remotePeer) === id) return true
@@ -208,8 +208,9 @@ export class Connections {
   }
 
   /**
-   * Whether a claim that the node `id` is at this address is false as far as this node knows: it has reached another node there. Always
-   * false for a peer that the operator has named with its address.
+   * Returns whether a claim that the node `id` is at this address is false as far as this node
+   * knows: it has reached another node there. Always false for a peer that the operator has named
+   * with its address.
    */
   isFalseAddress(id: string, address: PeerAddress): boolean {
     return !this.#options.isNamed(id) && this.#proven.contradicts(address, id)
@@ -285,8 +286,8 @@ export class Connections {
   }
 
   /**
-   * Called with each error that handling a peer ends with, because only those that the peer, the connection or libp2p has brought about
-   * may be forgotten: a bug of this software ends the node.
+   * Called with each error that ends the handling of a peer. Only errors that the peer, the
+   * connection or libp2p has caused may be forgotten: a bug of this software ends the node.
    */
   endOnDefect(error: unknown): void {
     if (isOwnDefect(error)) this.#options.onDefect(error)
@@ -314,7 +315,7 @@ export class Connections {
     connection.abort(new Error(reason))
   }
 
-  /** Whether the operator has named the peer, or it is a validator's. */
+  /** Returns whether the operator has named the peer, or it is a validator's. */
   #isNeeded(id: string): boolean {
     const session = this.#sessions.get(id)
     return this.#options.isConfigured(id) || (session !== undefined && this.#options.isReserved(session))
@@ -326,7 +327,7 @@ export class Connections {
     this.#options.log[isShown ? level : 'debug'](fields, message)
   }
 
-  /** Always a connection of its own: without `force`, libp2p returns one that there is to the same address. */
+  /** Always opens a new connection: without `force`, libp2p returns an existing one to the same address. */
   #connect(address: PeerAddress): Promise<Connection> {
     return this.host.dial(toMultiaddr(address), { force: true, signal: AbortSignal.timeout(LIMITS.dialMs) })
   }
@@ -372,7 +373,7 @@ export class Connections {
     this.#handshakes.get(connection)?.resolve(session)
   }
 
-  /** The dialling node's part of the handshake. */
+  /** Runs the dialling node's part of the handshake. */
   async #sayHello(connection: Connection, id: string): Promise<void> {
     // 2.
     const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
@@ -394,14 +395,14 @@ export class Connections {
     await this.#establish(session)
   }
 
-  /** The dialled node's part of the handshake. */
+  /** Runs the dialled node's part of the handshake. */
   async #answerHello(stream: Stream, connection: Connection): Promise<void> {
     const id = nodeIdOfPeer(connection.remotePeer)!
     const address = formatPeerAddress(addressOf(connection))
     try {
       // 2.
       const message = await readHandshakeMessage(stream)
-      if (message.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
+      if (message.kind !== 'hello') throw new ProtobufError('a refusal instead of a hello')
       // 3.
       const own = this.#options.hello(id)
       const session = this.#compareHellos(connection, message.hello, own)
@@ -435,7 +436,7 @@ export class Connections {
     }
   }
 
-  /** When two nodes dial each other, one connection stays: the node that dials it waits here for the end of its dial. */
+  /** Waits for the end of this node's own dial: when two nodes dial each other, one connection stays. */
   async #waitForOwnDial(id: string): Promise<void> {
     const dial = this.#dialling.get(id)
     if (dial === undefined || this.#options.id > id) return
@@ -446,9 +447,9 @@ export class Connections {
   }
 
   /**
-   * Whether the peer has another connection, which is the one to keep. Both sides decide the same: a connection of a former process,
-   * or one that the peer has lost, is replaced; of two simultaneous connections, the one that the node with the higher ID has dialled
-   * is closed.
+   * Returns whether the peer has another connection, which is the one to keep. Both sides decide
+   * the same: a connection of a former process, or one that the peer has lost, is replaced; of two
+   * simultaneous connections, the one that the node with the higher ID has dialled is closed.
    */
   #isDuplicate(session: Session): boolean {
     const other = this.#sessions.get(session.id)

@@ -133,7 +133,10 @@ export class ConsensusStreams {
     })
   }
 
-  /** Whether to handle a message of this height. A status may have any height, because it announces the peer's. */
+  /**
+   * Returns whether to handle a message of this height. A status may have any height, because it
+   * announces the peer's.
+   */
   #isWanted(session: Session, kind: MessageKind, height: number): boolean {
     if (kind === 'status') return true
     const distance = height - (this.#options.height() + 1)

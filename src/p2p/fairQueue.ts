@@ -2,7 +2,7 @@ import { type Rate, TokenBucket } from './limits.ts'
 
 /** How soon to check again whether work can be taken. */
 const READY_MS = 20
-/** Large work is paid in parts of what the rate allows in this time: others get their turns in between. */
+/** Large work is paid in parts of the work that the rate allows in this time: others get their turns in between. */
 const PART_MS = 100
 /** With more owners, those that have used no more than others are forgotten. */
 const OWNERS = 1_024
@@ -91,7 +91,10 @@ export class FairQueue {
     this.#charge(this.#ownerOf(owner), cost)
   }
 
-  /** Work can be taken again, see `isReady`: starts what waits, which would be checked only some milliseconds later. */
+  /**
+   * Starts waiting work once work can be taken again (see `isReady`); the next check would come
+   * some milliseconds later.
+   */
   resume(): void {
     if (this.#waiting === 0) return
     clearTimeout(this.#timer)
@@ -112,7 +115,7 @@ export class FairQueue {
   #ownerOf(name: string): Owner {
     const known = this.#owners.get(name)
     if (known !== undefined) {
-      // An owner that used nothing for a while has no claim to what it left to others.
+      // An owner that used nothing for a while has no claim to the share that it left to others.
       if (known.waiting.length === 0) known.tag = Math.max(known.tag, this.#virtualTime)
       return known
     }
@@ -151,7 +154,7 @@ export class FairQueue {
     this.#schedule()
   }
 
-  /** Of the owners with waiting work the one whose work is due first, of several the one that was served the longest time ago. */
+  /** Returns the owner whose work is due first; among several, the one that was served the longest time ago. */
   #next(): Owner {
     let next: Owner | undefined
     for (const owner of this.#owners.values()) {

@@ -15,7 +15,7 @@ export class FrameError extends Error {
   override readonly name = 'FrameError'
 }
 
-/** The bytes of a frame: the length of `body`, then `body`. */
+/** Returns the bytes of a frame: the length of `body`, then `body`. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   return encodeFrames([body])
 }
@@ -59,7 +59,7 @@ export class FrameReader {
   }
 
   /**
-   * The next complete frame, in a new array; undefined until more bytes arrive.
+   * Returns the next complete frame, in a new array; undefined until more bytes arrive.
    * @throws FrameError
    */
   next(): Uint8Array | undefined {
@@ -107,7 +107,7 @@ export class PeerTimeout extends Error {
 interface FrameListener {
   /** Handles a frame and returns how many milliseconds to wait before the next one. An error ends the stream. */
   frame(body: Uint8Array): number
-  /** the stream has ended; no more frames come */
+  /** called when the stream has ended; no more frames come */
   ended(error: Error | undefined): void
 }
 
@@ -219,7 +219,7 @@ export async function sendFrame(stream: Stream, body: Uint8Array, signal?: Abort
   if (!stream.send(encodeFrame(body))) await stream.onDrain(signal === undefined ? {} : { signal })
 }
 
-/** Frames are sent when they have so many bytes: half of what the encryption puts into one message. */
+/** Frames are sent when they reach this many bytes: half of what the encryption puts into one message. */
 const GATHERED_BYTES = 32 << 10
 
 type SendingStream = Pick<Stream, 'send' | 'onDrain' | 'writableNeedsDrain'>
@@ -252,7 +252,7 @@ export class FrameSender {
     if (isFull || this.#failure !== undefined) await this.finish()
   }
 
-  /** Sends what is gathered. @throws the stream's error */
+  /** Sends the gathered frames. @throws the stream's error */
   async finish(): Promise<void> {
     this.#flush()
     if (this.#failure !== undefined) throw this.#failure

@@ -15,7 +15,7 @@ export const TOPICS = ['transactions', 'evidence'] as const
 
 export type Topic = (typeof TOPICS)[number]
 
-/** A topic's name on the wire; each chain has its own. */
+/** Returns a topic's name on the wire; each chain has its own. */
 export function topicName(topic: Topic, genesisHash: Uint8Array): string {
   return `/coind/${bytesToHex(genesisHash).slice(2, 18)}/${topic}/1`
 }
@@ -96,8 +96,9 @@ export class Gossip {
   }
 
   /**
-   * Sends to the neighbours in the topic's mesh. A peer that has just joined is no neighbour yet: then the message waits for the first one,
-   * because gossipsub would tell nobody, and would not send the same bytes again.
+   * Sends to the neighbours in the topic's mesh. A peer that has just joined is not a neighbour
+   * yet. The message waits for the first neighbour, because gossipsub would send it to no peer, and
+   * would not send the same bytes again.
    */
   async publish(topic: Topic, data: Uint8Array): Promise<void> {
     if (this.#isHeard(topic)) await this.#send(topic, data)
@@ -118,7 +119,7 @@ export class Gossip {
     metrics.sentBytesTotal.inc({ protocol: topic }, data.length * recipients.length)
   }
 
-  /** The number of neighbours in a topic. */
+  /** Returns the number of neighbours in a topic. */
   neighbours(topic: Topic): number {
     const { connections, genesisHash } = this.#options
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).length
@@ -138,7 +139,7 @@ export class Gossip {
     }
   }
 
-  /** Whether a message would reach any neighbour. */
+  /** Returns whether a message would reach any neighbour. */
   #isHeard(topic: Topic): boolean {
     const { connections, streams, genesisHash } = this.#options
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).some((peer) => {
@@ -229,12 +230,12 @@ export class Gossip {
   }
 }
 
-/** Not of the whole message: gossipsub tells messages apart by their data alone (`msgIdFn` in host.ts). */
+/** Returns the ID of a message by its data alone, as gossipsub tells messages apart (`msgIdFn` in host.ts). */
 function idOf(data: Uint8Array): string {
   return bytesKey(sha256(data))
 }
 
-/** The work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
+/** Returns the work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
 function costOf(
   { bytes, fields = 0, wanted }: GossipFrame,
   fresh: readonly { readonly topic: Topic; readonly data: Uint8Array }[],

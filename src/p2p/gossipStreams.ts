@@ -74,7 +74,7 @@ export interface GossipGuard {
  * for the next one.)
  */
 export class GossipStreams {
-  /** undefined: everything passes */
+  /** undefined when everything passes */
   guard: GossipGuard | undefined
   /** Called when gossipsub has got a stream to a peer, which it uses from the next turn of the event loop on. */
   onOpened: () => void = () => undefined
@@ -88,7 +88,7 @@ export class GossipStreams {
     this.#maxFrameBytes = maxFrameBytes
   }
 
-  /** The registrar that gossipsub gets. */
+  /** Returns the registrar that gossipsub gets. */
   wrap(registrar: Registrar): Registrar {
     return {
       getProtocols: () => registrar.getProtocols(),
@@ -114,7 +114,7 @@ export class GossipStreams {
     for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, this.#forOpening(connection))
   }
 
-  /** Whether gossipsub can write to this peer. */
+  /** Returns whether gossipsub can write to this peer. */
   isOpen(connection: Connection): boolean {
     return this.#opened.get(connection)?.status === 'open'
   }
@@ -127,8 +127,9 @@ export class GossipStreams {
   }
 
   /**
-   * The connection as gossipsub gets it, to open a stream of its own on. Gossipsub would keep a stream for ever that has ended before it
-   * listens for the end, so none like that is given out.
+   * Returns the connection on which gossipsub opens a stream of its own. Gossipsub would keep a
+   * stream forever if it ended before gossipsub listens for the end, so it does not get such a
+   * stream.
    */
   #forOpening(connection: Connection): Connection {
     const newStream: Connection['newStream'] = async (protocols, options) => {
@@ -173,7 +174,10 @@ function limitUnsent(stream: Stream, dropped: (messages: number) => void): void 
   }
 }
 
-/** A frame without the messages that would make it longer than may wait. @returns it, and how many messages it leaves out */
+/**
+ * Shortens a frame by messages until it is no longer than may wait. @returns it, and how many
+ * messages it leaves out
+ */
 function shortened(frame: Uint8Array): { readonly bytes: Uint8Array; readonly left: number } {
   const writer = new ProtobufWriter()
   let room: number = LIMITS.unsentGossip
@@ -306,7 +310,7 @@ class RpcFrames {
     this.#chunk = this.#chunk.length === 0 ? chunk : concatBytes(this.#chunk, chunk)
   }
 
-  /** The next complete frame; undefined until more bytes arrive. */
+  /** Returns the next complete frame; undefined until more bytes arrive. */
   next(): RpcFrame | undefined {
     if (this.#partial !== undefined) return this.#fill(this.#partial)
     const extent = this.#isTooLong ? undefined : this.#extent()
@@ -331,7 +335,7 @@ class RpcFrames {
     return frameOf(extent, bytes)
   }
 
-  /** Of the frame that the chunk begins with; undefined until its length is complete. */
+  /** Returns the extent of the frame that the chunk begins with; undefined until its length is complete. */
   #extent(): Extent | undefined {
     let body = 0
     for (const [index, byte] of this.#chunk.subarray(0, MAX_PREFIX).entries()) {
@@ -358,7 +362,7 @@ function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
 
 const UTF8 = new TextDecoder()
 
-/** The content of an RPC; there are no messages in one that no honest node sends. */
+/** Returns the content of an RPC; there are no messages in one that no honest node sends. */
 function contentOf(rpc: Uint8Array): GossipFrame {
   const limit = MAX_FIELDS.each + Math.floor(rpc.length / MAX_FIELDS.bytesPerField)
   const messages: GossipMessage[] = []

@@ -109,8 +109,8 @@ export class GossipWork {
   }
 
   /**
-   * Transactions of a peer are being checked.
-   * @returns to be called when they have been
+   * Counts transactions of a peer that are being checked.
+   * @returns to be called when they have been checked
    */
   checking(session: Session, transactions: number): () => void {
     const { lane, owner } = this.#laneOf(session)
@@ -127,7 +127,7 @@ export class GossipWork {
     }
   }
 
-  /** The pool has refused so many transactions of this peer. */
+  /** Charges a peer for transactions that the pool has refused. */
   refused(session: Session, count: number): void {
     if (count === 0) return
     const { lane, owner } = this.#laneOf(session)

@@ -4,9 +4,10 @@ import { type TCPOptions, tcp } from '@libp2p/tcp'
 import type { HandshakePlaces } from './handshakePlaces.ts'
 
 /**
- * libp2p's TCP transport, whose inbound connections need a place before libp2p hears of them. libp2p has limits of its own for them, but
- * it makes all its objects for a connection before it looks at these: under a flood, connections that it refuses cost more than half a
- * millisecond each, those that are closed here about 20 µs.
+ * Creates libp2p's TCP transport, whose inbound connections need a place before libp2p hears of
+ * them. libp2p has limits of its own for them, but it makes all its objects for a connection before
+ * it checks these. Under a flood, each connection that it refuses costs more than half a
+ * millisecond, each that is closed here about 20 µs.
  */
 export function guardedTcp(options: TCPOptions, places: HandshakePlaces): ReturnType<typeof tcp> {
   const createTransport = tcp(options)
@@ -22,7 +23,10 @@ export function guardedTcp(options: TCPOptions, places: HandshakePlaces): Return
   }
 }
 
-/** libp2p does not name this property in its types, but there is no other way to its sockets. */
+/**
+ * Returns the server of a listener. libp2p does not name this property in its types, but there is
+ * no other way to its sockets.
+ */
 function serverOf(listener: Listener & { readonly server?: Server }): Server {
   if (listener.server === undefined) throw new Error('the TCP listener of libp2p has no server')
   return listener.server

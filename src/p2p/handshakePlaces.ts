@@ -8,9 +8,9 @@ import { type PeerAddress, reachOf } from './peerAddress.ts'
 const RECENT_HALF_MS = 4_000
 /** So many of the handshakes that may start are left for addresses that have started none lately. */
 const RESERVE = 8
-/** For each recent handshake of an address, so many more are left for others. */
+/** For each recent handshake of an address, this many more are left for others. */
 const RESERVE_PER_RECENT = 0.5
-/** A network has as much as so many addresses. */
+/** A network has as much as this many addresses. */
 const NETWORK_ADDRESSES = 8
 /** A smaller part of a handshake counts nothing. */
 const FORGOTTEN = 0.01
@@ -95,7 +95,7 @@ export class HandshakePlaces {
     return isAdmitted ? () => this.#leave(result) : undefined
   }
 
-  /** The connection from this address and port has become a session: it needs its place no more. */
+  /** Frees the place of a connection from this address and port, which has become a session. */
   established(remote: PeerAddress): void {
     const key = keyOf(remote)
     const pending = this.#pending.known.get(key) ?? this.#pending.strangers.get(key)
@@ -134,7 +134,7 @@ export class HandshakePlaces {
 
     const deadline = setTimeout(() => this.#expel(pending, 'late'), LIMITS.helloMs)
     const pending: Pending = { key: keyOf(remote), lane, share, network, beganMs: nowMs, deadline, close }
-    // Its port may be used anew before the end of its former connection is heard of here.
+    // Its port may be used again before the end of its former connection is noticed here.
     const former = places.get(pending.key)
     if (former !== undefined) this.#leave(former)
     places.set(pending.key, pending)
@@ -170,13 +170,16 @@ function newShare(host: string, nowMs: number): AddressShare {
   return { limits, started: new TokenBucket(limits.started, nowMs), recent: new RecentCount(nowMs), pending: 0 }
 }
 
-/** How many handshakes that may start are left for others than this address. */
+/** Returns how many handshakes that may start are left for others than this address. */
 function reserveFor(share: AddressShare, network: Usage, nowMs: number): number {
   const recent = Math.max(share.recent.at(nowMs), network.recent.at(nowMs) / NETWORK_ADDRESSES)
   return recent < FORGOTTEN ? 0 : RESERVE + recent * RESERVE_PER_RECENT
 }
 
-/** Few stay: only so many handshakes start in the time in which one is forgotten. */
+/**
+ * Remembers the use of a share. Few entries stay: only so many handshakes start in the time in
+ * which one is forgotten.
+ */
 function remember<U extends Usage>(usages: Map<string, U>, key: string, usage: U, nowMs: number): void {
   if (!usages.has(key) && usages.size >= ADDRESSES) {
     for (const [other, { recent, pending }] of usages) {
@@ -186,7 +189,10 @@ function remember<U extends Usage>(usages: Map<string, U>, key: string, usage: U
   usages.set(key, usage)
 }
 
-/** The connection that makes room for one more of an address with this share; 'none': each has had too little time. */
+/**
+ * Returns the connection that makes room for one more of an address with this share; 'none': each
+ * has had too little time.
+ */
 function victimFor(places: Iterable<Pending>, share: AddressShare, nowMs: number): Pending | 'none' {
   let oldest: Pending | undefined
   let greediest: Pending | undefined
@@ -218,7 +224,7 @@ class RecentCount {
   }
 }
 
-/** Equal for the two ends' forms of an address. */
+/** Returns a key that is equal for the two ends' forms of an address. */
 function keyOf({ host, port }: PeerAddress): string {
   return `${readNetworkAddress(host) ?? host} ${port}`
 }

@@ -22,7 +22,7 @@ export interface OlderBlocksRequest {
 /** Old blocks of this node as of one moment. */
 interface OlderBlocksView {
   read(height: number): OlderBlock | undefined
-  /** see `OlderBlocks.below` */
+  /** Returns the value of `OlderBlocks.below`. */
   below(lowest: number): Uint8Array | undefined
   close(): Promise<void>
 }
@@ -30,7 +30,7 @@ interface OlderBlocksView {
 /** Opens a view; it must be closed. */
 export type OlderBlocksSource = () => OlderBlocksView
 
-/** The blocks in the database, which the executor thread writes. */
+/** Returns the blocks in the database, which the executor thread writes. */
 export function databaseOlderBlocks(database: Database): OlderBlocksSource {
   // Several peers go down the chain at the same time.
   const cache = { ...createBlockCache(), segments: createSegmentCache(CACHED_FRAMES) }

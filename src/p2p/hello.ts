@@ -148,12 +148,15 @@ export interface ValidatorProof {
   readonly signature: Uint8Array
 }
 
-/** The bytes that the consensus key signs: the node's public key (32 bytes) and the genesis hash of the chain (32 bytes). */
+/**
+ * Returns the bytes that the consensus key signs: the node's public key (32 bytes) and the genesis
+ * hash of the chain (32 bytes).
+ */
 function boundBytes(nodePublicKey: Uint8Array, genesisHash: Uint8Array): Uint8Array {
   return concatBytes(DOMAIN, Uint8Array.of(nodePublicKey.length), nodePublicKey, genesisHash)
 }
 
-/** Called in the main thread, which has the validator's key; the network thread gets only the proof. */
+/** Creates the proof in the main thread, which has the validator's key; the network thread gets only the proof. */
 export function createValidatorProof(
   key: Parameters<typeof signEd25519>[0] & { readonly publicKey: Uint8Array },
   nodePublicKey: Uint8Array,
@@ -162,7 +165,10 @@ export function createValidatorProof(
   return { publicKey: key.publicKey, signature: signEd25519(key, boundBytes(nodePublicKey, genesisHash)) }
 }
 
-/** The consensus address (20 bytes) of the validator that the proof names; undefined when the signature is wrong. */
+/**
+ * Returns the consensus address (20 bytes) of the validator that the proof names; undefined when
+ * the signature is wrong.
+ */
 export function provenValidator(
   proof: ValidatorProof,
   nodePublicKey: Uint8Array,

@@ -31,7 +31,7 @@ interface HostOptions extends MetersOptions {
   /** the only allowed topics of gossip */
   readonly topics: readonly string[]
   readonly gater: ConnectionGater
-  /** for inbound connections; undefined: all of them may begin a handshake */
+  /** for inbound connections; undefined when all of them may begin a handshake */
   readonly places?: HandshakePlaces
   /** stands between gossip and its streams; by default nothing does */
   readonly gossipStreams?: GossipStreams
@@ -60,8 +60,8 @@ export function dialingFrom(localAddress: string): Pick<TCPOptions, 'dialOpts'> 
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
 /**
- * libp2p as this node uses it: TCP, noise, yamux, gossip. It does not dial peers by itself. Many honest nodes may share one address,
- * so libp2p's limits per address are turned off.
+ * Creates libp2p as this node uses it: TCP, noise, yamux, gossip. It does not dial peers by itself.
+ * Many honest nodes may share one address, so libp2p's limits per address are turned off.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   const meters = new ConnectionMeters(options)

@@ -29,7 +29,7 @@ export class KnownAddresses {
     this.#byPeer.set(peer, [...others, key].slice(-ADDRESSES_PER_PEER))
   }
 
-  /** Drops what is remembered of peers for which this does not hold. */
+  /** Drops the addresses of peers for which this does not hold. */
   keepOnly(isKept: (peer: string) => boolean): void {
     for (const peer of this.#byPeer.keys()) if (!isKept(peer)) this.#byPeer.delete(peer)
   }

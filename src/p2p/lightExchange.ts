@@ -17,7 +17,7 @@ import type { Session } from './session.ts'
  */
 export type LightBlockReader = (height: number) => Uint8Array | undefined
 
-/** The light blocks of a database, which the executor thread writes. */
+/** Returns the light blocks of a database, which the executor thread writes. */
 export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {
@@ -26,7 +26,7 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
     try {
       const chain = openChainReader(snapshot, cache)
       const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
-      // Of the blocks that came with a snapshot, the validators are not there at first.
+      // For blocks that came with a snapshot, the validators are not there at first.
       const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(snapshot)))
       return block && encodeLightBlock(block)
     } finally {
@@ -69,5 +69,5 @@ export async function fetchLightBlock(
   return answer.length === NONE.length ? undefined : answer
 }
 
-/** The answer in place of a light block: no message is as short. */
+/** The answer instead of a light block: no message is as short. */
 const NONE = Uint8Array.of(0)

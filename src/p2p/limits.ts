@@ -76,7 +76,7 @@ export const LIMITS = {
   unsentBytes: 8 * MIB,
   /** bytes that wait on all streams of a connection to be read; a peer that sends more is disconnected */
   unreadBytes: 8 * MIB,
-  /** what each piece of them counts besides its bytes: so much memory it takes */
+  /** bytes that each piece of them counts in addition, for the memory that it takes */
   unreadPiece: 256,
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
@@ -120,7 +120,7 @@ export const WORK = {
   ping: 1,
   /** a new stream, whose protocol is negotiated */
   stream: 20,
-  /** a window of so few bytes that this node sends them in many frames */
+  /** a window that is so small that this node sends its bytes in many frames */
   smallWindow: 16,
   /** of a connection in all */
   beforeHello: 800,
@@ -263,7 +263,7 @@ export class TokenBucket {
     this.#atMs = nowMs
   }
 
-  /** Whether the bucket has `count` tokens. */
+  /** Returns whether the bucket has `count` tokens. */
   has(count: number, nowMs: number): boolean {
     this.#fill(nowMs)
     return this.#tokens >= count

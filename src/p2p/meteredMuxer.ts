@@ -29,12 +29,13 @@ interface MuxerComponents {
 const IDENTIFY = '/ipfs/id/1.0.0'
 /** A stream with a smaller window than this sends its bytes in frames of a few bytes each. */
 const SMALL_WINDOW = 4 << 10
-/** Ended streams are looked for when so many are remembered. */
+/** Ended streams are searched for when this many are remembered. */
 const REMEMBERED_STREAMS = 128
 
 /**
- * Yamux whose frames are checked and charged before it has them. It buffers a frame by the length that its header announces, and answers
- * pings, new streams and data one by one, whether the other side reads the answers or not.
+ * Creates a yamux whose frames are checked and charged before it has them. It buffers a frame by
+ * the length that its header announces, and answers pings, new streams and data one by one, whether
+ * the other side reads the answers or not.
  */
 export function meteredYamux(
   meters: ConnectionMeters,
@@ -59,7 +60,7 @@ export function meteredYamux(
       protocol: factory.protocol,
       createStreamMuxer: (connection: MessageStream): StreamMuxer => {
         const meter = meters.of(connection)
-        // Before yamux listens, so that it hears of nothing else than what the gate passes on.
+        // Before yamux listens, so that it gets only the bytes that the gate passes on.
         const gate = new FrameGate(connection, meter, () => components.registrar.getProtocols(), now)
         const muxer: StreamMuxer = factory.createStreamMuxer(connection)
         gate.streams = () => muxer.streams as WindowedStream[]
@@ -207,7 +208,10 @@ class FrameGate {
       throw new OverBudget('it asks too often who this node is')
   }
 
-  /** A paused stream takes a window; one without a reader, and one in negotiation, take more than that. */
+  /**
+   * Checks the unread bytes: a paused stream takes a window; one without a reader, and one in
+   * negotiation, take more than that.
+   */
   #checkUnread(): void {
     if (this.#unread() <= LIMITS.unreadBytes) return
     this.#forgetStreams()
@@ -221,7 +225,7 @@ class FrameGate {
     this.#negotiations.prune((id) => ids.has(id))
   }
 
-  /** Bytes that wait on all streams, plus the overhead of each piece. */
+  /** Returns the bytes that wait on all streams, plus the overhead of each piece. */
   #unread(): number {
     let unread = this.#negotiations.early
     const waiting = new Set<number>()
@@ -239,7 +243,7 @@ class FrameGate {
   }
 }
 
-/** The bytes up to each of these ends, without empty ones. */
+/** Returns the bytes up to each of these ends, without empty ones. */
 function piecesOf(bytes: Uint8Array, ends: readonly number[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = []
   let begin = 0
@@ -251,8 +255,9 @@ function piecesOf(bytes: Uint8Array, ends: readonly number[]): readonly Uint8Arr
 }
 
 /**
- * Whether bytes keep more than twice their length in memory while they wait: yamux passes them on as views, and a byte for a stream that
- * nothing reads would hold the whole encrypted message, or what came from the socket with it.
+ * Returns whether bytes keep more than twice their length in memory while they wait: yamux passes
+ * them on as views, and a byte for a stream that nothing reads would hold the whole encrypted
+ * message, or what came from the socket with it.
  */
 function holdsMore({ length, buffer }: Uint8Array): boolean {
   return 2 * length < buffer.byteLength

@@ -6,7 +6,7 @@ import { TransportFault } from './socketFrames.ts'
 
 type CreateTransport = ReturnType<typeof tcp>
 
-/** A TCP transport whose connections are metered from their first byte on, those that it dials too. */
+/** Returns a TCP transport whose connections are metered from their first byte on, those that it dials too. */
 export function meteredTransport(create: CreateTransport, meters: ConnectionMeters): CreateTransport {
   return (components) => {
     const transport = create(components)
@@ -34,7 +34,7 @@ function meteredUpgrader(upgrader: Upgrader, meters: ConnectionMeters): Upgrader
   return metered
 }
 
-/** Noise that shows the meters what becomes of a connection. */
+/** Creates a noise that reports each connection's handshake to the meters. */
 export function meteredNoise(meters: ConnectionMeters): ReturnType<typeof noise> {
   const create = noise()
   return (components) => {

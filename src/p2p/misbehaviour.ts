@@ -94,7 +94,7 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   }
 }
 
-/** Whether an error means that a peer sent bytes which no honest node sends. */
+/** Returns whether an error means that a peer sent bytes which no honest node sends. */
 export function isMalformed(error: unknown): error is ProtobufError | FrameError {
   return error instanceof ProtobufError || error instanceof FrameError
 }

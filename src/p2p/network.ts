@@ -53,7 +53,7 @@ export interface NetworkOptions {
   /** of this software */
   readonly version: string
   readonly listen: PeerAddress
-  /** host:port to announce; undefined: peers use the address of the connection, with this node's port */
+  /** host:port to announce; if undefined, peers use the address of the connection, with this node's port */
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
@@ -71,7 +71,7 @@ export interface NetworkOptions {
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
-  /** called with a bug of this software that handling a peer has brought to light */
+  /** called with a bug of this software that was found while handling a peer */
   readonly onDefect: (error: Error) => void
   readonly metrics: NetworkMetrics
   readonly log: Logger
@@ -83,11 +83,11 @@ export interface NetworkOptions {
 export interface NetworkEvents {
   joined(session: Session): void
   left(session: Session): void
-  /** an encoded consensus message within its sender's budget, in a separate array */
+  /** called with an encoded consensus message within its sender's budget, in a separate array */
   message(session: Session, body: Uint8Array): void
-  /** protobuf of evidence, not decoded yet */
+  /** called with the protobuf of evidence, not decoded yet */
   evidence(session: Session, bytes: Uint8Array): Promise<'accept' | 'ignore' | 'reject'>
-  /** encoded transactions from peers; resolves to the pool's results */
+  /** called with encoded transactions from peers; resolves to the pool's results */
   transactions(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts>
 }
 
@@ -267,12 +267,12 @@ export class Network {
     return this.#fetch(id, 'blocks', (session) => fetchBlocks(this.#options, session, request))
   }
 
-  /** Connected peers. */
+  /** Returns the IDs of connected peers. */
   peerIds(): readonly string[] {
     return Array.from(this.#byHandle.values(), ({ id }) => id)
   }
 
-  /** Blocks without their transactions. @throws Error as above */
+  /** Fetches blocks without their transactions. @throws Error as above */
   fetchOlderBlocks(id: string, asked: OlderBlocksRequest): Promise<OlderBlocks> {
     return this.#fetch(id, 'headers', (session) => fetchOlderBlocks(this.#options, session, asked))
   }
@@ -282,7 +282,7 @@ export class Network {
     return this.#fetch(id, 'snapshots', (session) => fetchOffers(this.#options, session))
   }
 
-  /** A piece of a snapshot's file, see {@link fetchPiece}. @throws Error as above */
+  /** Fetches a piece of a snapshot's file, see {@link fetchPiece}. @throws Error as above */
   fetchPiece(id: string, file: Parameters<typeof fetchPiece>[2]): ReturnType<typeof fetchPiece> {
     return this.#fetch(id, 'snapshots', (session) => fetchPiece(this.#options, session, file))
   }
@@ -338,7 +338,7 @@ export class Network {
     await this.#connections.close()
   }
 
-  /** The encoded light block of a height, or the nearest one above that the peer has. @throws Error as above */
+  /** Fetches the encoded light block of a height, or the nearest one above that the peer has. @throws Error as above */
   fetchLightBlock(id: string, height: number): Promise<Uint8Array | undefined> {
     return this.#fetch(id, 'light block', (session) => fetchLightBlock(this.#options, session, height))
   }

@@ -42,7 +42,8 @@ export function createNodeKey(path: string, seed: Uint8Array): NodeKey {
 }
 
 /**
- * The node's identity towards peers; it is made, with its directory, where there is no file.
+ * Returns the node's identity towards peers; it is made, with its directory, where there is no
+ * file.
  * @throws ConfigError for a file that is malformed, or that other users may read
  */
 export function loadOrCreateNodeKey(path: string): NodeKey {
@@ -52,7 +53,7 @@ export function loadOrCreateNodeKey(path: string): NodeKey {
   return createNodeKey(path, randomBytes(ED25519_KEY_LENGTH))
 }
 
-/** The file's text, as CometBFT writes it. */
+/** Returns the file's text, as CometBFT writes it. */
 function formatNodeKey(key: Ed25519Key): string {
   return JSON.stringify({ priv_key: privateKeyToJSON(key) })
 }
@@ -61,7 +62,7 @@ function withId(key: Ed25519Key): NodeKey {
   return { ...key, id: nodeId(key.publicKey) }
 }
 
-/** The ID of the node with this ed25519 public key. */
+/** Returns the ID of the node with this ed25519 public key. */
 export function nodeId(publicKey: Uint8Array): string {
   return bytesToHex(ed25519Address(publicKey)).slice(2)
 }

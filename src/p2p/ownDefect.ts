@@ -6,9 +6,11 @@ const PROGRAM_ERRORS: ReadonlySet<unknown> = new Set([TypeError, RangeError, Ref
 const FRAME_FILE = /[ (](?:file:\/\/)?(\/[^()]*):\d+:\d+\)?$/
 
 /**
- * Whether an error is a bug of this software: a program error that our own code has thrown. What a peer's bytes do is an error of our
- * own classes (`ProtobufError`, `FrameError`, `ConsensusDecodingError`, `BatchError`, …), what a connection does is one of libp2p, of
- * its streams or of a socket; also a program error that is thrown inside of libp2p is not ours, because a peer can bring that about.
+ * Returns whether an error is a bug of this software: a program error that our own code has thrown.
+ * What a peer's bytes do is an error of our own classes (`ProtobufError`, `FrameError`,
+ * `ConsensusDecodingError`, `BatchError`, …), what a connection does is one of libp2p, of its
+ * streams or of a socket; also a program error that is thrown inside of libp2p is not ours, because
+ * a peer can bring that about.
  */
 export function isOwnDefect(error: unknown): error is Error {
   return error instanceof Error && PROGRAM_ERRORS.has(error.constructor) && isThrownHere(error.stack ?? '')

@@ -28,13 +28,13 @@ export function formatPeerAddress({ host, port }: PeerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Without a peer ID: the caller checks the ID of the node that answers. */
+/** Returns the multiaddr without a peer ID: the caller checks the ID of the node that answers. */
 export function toMultiaddr({ host, port }: PeerAddress): Multiaddr {
   const kind = isIP(host) === 0 ? 'dns' : isIPv4(host) ? 'ip4' : 'ip6'
   return multiaddr(`/${kind}/${host}/tcp/${port}`)
 }
 
-/** The IP address and port of a connection's other side. */
+/** Returns the IP address and port of a connection's other side. */
 export function fromMultiaddr(address: Multiaddr): PeerAddress | undefined {
   const [host, port] = address.getComponents()
   if (host?.value === undefined || port?.name !== 'tcp') return undefined
@@ -53,15 +53,18 @@ export function reachOf(host: string): Reach {
   return range !== undefined && PRIVATE_RANGES.includes(range) ? 'private' : 'public'
 }
 
-/** Whether an address may be anywhere in the Internet; CometBFT's `Routable` (p2p/netaddress.go). Of a name that is not known before it is resolved. */
+/**
+ * Returns whether an address may be anywhere in the Internet; CometBFT's `Routable`
+ * (p2p/netaddress.go). Of a name that is not known before it is resolved.
+ */
 export function isRoutable(host: string): boolean {
   const range = addressRange(host)
   return range === undefined ? host !== 'localhost' : range === 'unicast'
 }
 
 /**
- * Whether to dial `host` because a peer at `source` names it: a peer from outside must not make this node dial addresses in its own
- * network.
+ * Returns whether to dial `host` because a peer at `source` names it: a peer from outside must not
+ * make this node dial addresses in its own network.
  */
 export function isPlausible(host: string, source: string): boolean {
   if (host === '0.0.0.0' || host === '::') return false
@@ -77,7 +80,7 @@ export function tellableTo(host: string, peers: readonly KnownPeer[]): readonly 
 }
 
 /**
- * CometBFT's node ID of a libp2p peer.
+ * Returns CometBFT's node ID of a libp2p peer.
  * @returns undefined when its key is not ed25519
  */
 export function nodeIdOfPeer(peer: PeerId): string | undefined {

@@ -8,7 +8,7 @@ import { fetchPeers, PEERS_PER_ANSWER } from './peerExchange.ts'
 import type { PeerPolicy, PersistentPeer } from './peerPolicy.ts'
 import type { Session } from './session.ts'
 
-/** One peer is asked at most so often, and some peer so often: a node that has too few asks more. */
+/** Least times between questions to one peer, and to any peer: a node that has too few asks more. */
 const ASK_MS = { samePeer: 10_000, few: 6_000, enough: 60_000 } as const
 /** Between two attempts to see whether an address works (Bitcoin's feeler connections). */
 const TEST_MS = 120_000
@@ -18,7 +18,7 @@ const CRAWL_MS = 120_000
 const CRAWLS_AT_ONCE = 8
 /** Pauses between two visits at seeds, which grow while seeds know no new peers, and after a visit that has failed. */
 const SEED_PAUSE_MS = { first: 10_000, max: 600_000, alone: 60_000, failed: 1_000 } as const
-/** A node without a peer for so long asks seeds, whatever its book holds. */
+/** A node without a peer for this long asks seeds, whatever its book holds. */
 const ALONE_MS = 10_000
 /** How long a visit may last in all, and after an answer. */
 const VISIT_MS = { all: 15_000, answered: 1_000 } as const
@@ -69,12 +69,12 @@ export class PeerDiscovery {
     if (this.#options.policy.exchangesPeers && session.isOutbound) this.#ask(session)
   }
 
-  /** The peer was told of others. */
+  /** Called when other peers were named to the peer. */
   answered(session: Session): void {
     if (session.isVisit) this.#visitEnds.set(session, this.#options.now() + VISIT_MS.answered)
   }
 
-  /** A peer at the address `source` has named others. */
+  /** Called when a peer at the address `source` has named others. */
   named(peers: readonly KnownPeer[], source: string): void {
     const { book, policy, metrics, connections } = this.#options
     if (!policy.exchangesPeers) return

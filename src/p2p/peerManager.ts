@@ -20,9 +20,9 @@ import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
-/** Of these, dials of validators: false hints leave room for others. */
+/** Dials of validators among these: false hints leave room for others. */
 const HINTS_AT_ONCE = 4
-/** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
+/** Peers without a reserved slot that the node dials itself: it dials known ones until it has this many. */
 const CHOSEN_PEERS = 8
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
@@ -133,7 +133,7 @@ export class PeerManager {
     }
   }
 
-  /** Why there is no slot for a peer that connects; undefined: there is one. */
+  /** Returns why there is no slot for a peer that connects; undefined when there is one. */
   refuse({ id, validatorAddress, remote }: Pick<Session, 'id' | 'validatorAddress' | 'remote'>): string | undefined {
     if (this.#configuredIds.has(id)) return undefined
     // A former session of the same peer, whose end may not have been noticed yet, does not count.
@@ -165,7 +165,10 @@ export class PeerManager {
     return this.#validators.has(key) && this.#byValidator.get(key)?.[0] === session
   }
 
-  /** For whom a session's share of this node's work counts: a peer with a reserved slot for itself, others for their network. */
+  /**
+   * Returns the owner of a session's share of this node's work: a peer with a reserved slot itself,
+   * otherwise its network.
+   */
   ownerOf(session: Session): string {
     return this.isReserved(session) ? session.id : sourceGroupOf(session.remote.host)
   }
@@ -195,17 +198,20 @@ export class PeerManager {
     this.#postpone(id, this.#isValidator(session.validatorAddress))
   }
 
-  /** A peer at the address `source` has named others. */
+  /** Called when a peer at the address `source` has named others. */
   named(peers: readonly KnownPeer[], source: string): void {
     this.#discovery.named(peers, source)
   }
 
-  /** The peer was told of others, see {@link known}. */
+  /** Called when other peers were named to the peer, see {@link known}. */
   answered(session: Session): void {
     this.#discovery.answered(session)
   }
 
-  /** Up to `count` good peers to name to a peer at `host`: connected ones, then those that this node has reached. */
+  /**
+   * Returns up to `count` good peers to name to a peer at `host`: connected ones, then those that
+   * this node has reached.
+   */
   known(count: number, host: string): readonly KnownPeer[] {
     if (!this.#options.policy.exchangesPeers) return []
     const known = new Map<string, KnownPeer>()
@@ -236,8 +242,9 @@ export class PeerManager {
   }
 
   /**
-   * Where a connected peer can be dialled: the address that it announces, else that of the connection. Undefined for a peer that announces
-   * nothing or an address at which another node is, and for a private peer.
+   * Returns where a connected peer can be dialled: the address that it announces, else that of the
+   * connection. Undefined for a peer that announces nothing or an address at which another node is,
+   * and for a private peer.
    */
   #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
     const { policy, connections } = this.#options
@@ -247,7 +254,7 @@ export class PeerManager {
     return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 
-  /** The next connection of a peer with a reserved slot finds a reserved place for its handshake. */
+  /** Reserves a place for the handshake of the next connection of a peer with a reserved slot. */
   #rememberAddress({ id, isConfigured, validatorAddress, remote }: Session): void {
     const { known } = this.#options
     if (isConfigured) known.remember(id, remote.host)
@@ -255,7 +262,7 @@ export class PeerManager {
     if (this.#isValidator(validatorAddress)) known.remember(bytesKey(validatorAddress!), remote.host)
   }
 
-  /** Names of configured peers may get other addresses at any time. */
+  /** Resolves the names of configured peers again, since their addresses can change at any time. */
   #resolvePersistent(nowMs: number): void {
     if (nowMs - this.#resolvedMs < RESOLVE_MS) return
     this.#resolvedMs = nowMs
@@ -302,7 +309,7 @@ export class PeerManager {
     }
   }
 
-  /** How many more peers the node should dial. */
+  /** Returns how many more peers the node should dial. */
   #missing(): number {
     const { counts } = this.#options
     const outbound = this.#chosen().length
@@ -311,7 +318,7 @@ export class PeerManager {
     return Math.min(missing, counts.outbound - outbound)
   }
 
-  /** Peers without a reserved slot that the node has dialled. */
+  /** Returns peers without a reserved slot that the node has dialled. */
   #chosen(): readonly Session[] {
     return this.#peers().filter((session) => session.isOutbound && !this.isReserved(session))
   }
@@ -356,7 +363,10 @@ export class PeerManager {
     return attempt.nextMs <= nowMs
   }
 
-  /** Two nodes that learn of each other should not both dial: the one with the higher ID waits, so that the other one can dial first. */
+  /**
+   * Returns the first attempt to dial a node. Two nodes that learn of each other should not both
+   * dial: the one with the higher ID waits, so that the other one can dial first.
+   */
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
@@ -408,7 +418,7 @@ export class PeerManager {
     const { book, metrics, log, ownAddress } = this.#options
     metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
     if (error.kind === 'refused') {
-      // It has no place for this node, but is where it was said to be. A seed may be one that hangs up on everybody.
+      // It has no place for this node, but is at the named address. A seed may hang up on all peers.
       const peer = { id, address: formatPeerAddress(address), isValidator: isHinted }
       if (!this.#seedIds.has(id)) this.#reached(peer, error.host ?? address.host, false)
     } else if (error.kind === 'wrong' || this.#peers().length > 0) {
@@ -455,8 +465,9 @@ export class PeerManager {
 const addressKeyOf = (host: string): string => budgetKeyOf(readNetworkAddress(host) ?? host)
 
 /**
- * Whether one more connection from `host` stays within the share of its address and of its network. Private addresses have no share: the
- * whole network of a test, or all that comes through a proxy, may have one.
+ * Returns whether one more connection from `host` stays within the share of its address and of its
+ * network. Private addresses have no share: the whole network of a test, or all that comes through
+ * a proxy, may have one.
  * @param hosts of the connections that there are
  */
 export function hasShare(hosts: readonly string[], host: string, places: number): boolean {

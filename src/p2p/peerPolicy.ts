@@ -24,7 +24,7 @@ export interface PeerPolicy {
   readonly isBookStrict: boolean
 }
 
-/** Peers that have a place in any case. */
+/** Returns peers that have a place in any case. */
 export function configuredIds({ persistent, unconditionalIds }: PeerPolicy): ReadonlySet<string> {
   return new Set([...persistent.map(({ id }) => id), ...unconditionalIds])
 }

@@ -30,7 +30,7 @@ export class ProvenAddresses {
     return this.#proofs.size
   }
 
-  /** A dial of this address found the node `id`. */
+  /** Called when a dial of this address found the node `id`. */
   proved(address: PeerAddress, id: string): void {
     const key = keyOf(address)
     this.#proofs.delete(key)
@@ -38,13 +38,13 @@ export class ProvenAddresses {
     if (this.#proofs.size > MAX_ADDRESSES) this.#proofs.delete(this.#proofs.keys().next().value!)
   }
 
-  /** A dial of the node `id` at this address failed: another node may be there now. */
+  /** Called when a dial of the node `id` at this address failed: another node may be there now. */
   failed(address: PeerAddress, id: string): void {
     const key = keyOf(address)
     if (this.#proofs.get(key)?.id === id) this.#proofs.delete(key)
   }
 
-  /** Whether another node than `id` is known to be at this address. */
+  /** Returns whether another node than `id` is known to be at this address. */
   contradicts(address: PeerAddress, id: string): boolean {
     const proof = this.#proofs.get(keyOf(address))
     return proof !== undefined && proof.id !== id && proof.untilMs > this.#now()

@@ -29,7 +29,7 @@ export class ReadingPause {
     this.pause()
   }
 
-  /** Until {@link resume} is called. */
+  /** Pauses until {@link resume} is called. */
   pause(): void {
     if (this.#isPaused) return
     this.#isPaused = true
@@ -49,7 +49,7 @@ export class ReadingPause {
     if (this.#isPaused) whileReadable(() => this.#stream.pause())
   }
 
-  /** For a stream that has ended. */
+  /** Stops the pause of a stream that has ended. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -57,7 +57,8 @@ export class ReadingPause {
 }
 
 /**
- * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
+ * Changes a stream that can still be read. libp2p throws for others; that error needs no handling,
+ * because the end of the stream is an event.
  */
 function whileReadable(change: () => void): void {
   try {

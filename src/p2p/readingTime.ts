@@ -19,7 +19,7 @@ export class ReadingTime {
   readonly #ownerOf: (session: Session) => string
   readonly #all: FairQueue
   readonly #peers = new WeakMap<Session, TokenBucket>()
-  /** milliseconds of reads in this turn of the event loop; undefined: none yet */
+  /** milliseconds of reads in this turn of the event loop; undefined before the first read */
   #turnMs: number | undefined
 
   /**

@@ -25,7 +25,7 @@ export class ServedBytes {
   }
 
   /**
-   * Waits until so many bytes can be sent.
+   * Waits until this many bytes can be sent.
    * @throws Error when the peer has gone meanwhile
    */
   async take(session: Session, bytes: number): Promise<void> {

@@ -89,7 +89,7 @@ export async function fetchPiece(
       return size === 0
     }
     const expected = Math.min(PIECE_BYTES, size - file.offset)
-    if (body.length !== expected) throw new ProtobufError(`a piece of ${body.length} bytes in place of ${expected}`)
+    if (body.length !== expected) throw new ProtobufError(`a piece of ${body.length} bytes instead of ${expected}`)
     piece = { size, bytes: body }
     return true
   })
@@ -144,7 +144,7 @@ export class ServingRates {
     const key = budgetKeyOf(readNetworkAddress(host) ?? host)
     const known = this.#addresses.get(key)
     const bucket = known ?? new TokenBucket(SNAPSHOT_SERVING.address, nowMs)
-    // The newest last: what is forgotten is the address that has asked for nothing for the longest time.
+    // The newest last: the address that has asked for nothing for the longest time is forgotten.
     this.#addresses.delete(key)
     this.#addresses.set(key, bucket)
     if (this.#addresses.size > SNAPSHOT_SERVING.addresses) {
@@ -196,7 +196,7 @@ function readOffer(fields: ProtobufFields): OfferedSnapshot {
   }
 }
 
-/** The size of the file; 0: the peer does not have it, or the offset is behind its end. */
+/** Returns the size of the file; 0: the peer does not have it, or the offset is behind its end. */
 function encodePieceHeader(piece: FilePiece | undefined): Uint8Array {
   const size = piece === undefined || piece.bytes.length === 0 ? 0 : piece.size
   return new ProtobufWriter().varint(1, 1).varint(2, size).finish()

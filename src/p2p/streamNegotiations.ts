@@ -41,7 +41,7 @@ class ProtocolLines {
 }
 
 interface Negotiation {
-  /** undefined: the protocol is chosen */
+  /** undefined when the protocol is chosen */
   lines: ProtocolLines | undefined
   /** bytes that came after the choice */
   early: number
@@ -66,7 +66,7 @@ export class StreamNegotiations {
     return this.#open.size
   }
 
-  /** @param isOwn this node has opened the stream: what the other side sends are answers, which libp2p reads as they come */
+  /** @param isOwn this node has opened the stream: the other side sends answers, which libp2p reads as they arrive */
   open(streamId: number, isOwn: boolean): void {
     if (!this.#open.has(streamId))
       this.#open.set(streamId, { lines: isOwn ? undefined : new ProtocolLines(), early: 0 })
@@ -76,7 +76,7 @@ export class StreamNegotiations {
     return this.#open.has(streamId)
   }
 
-  /** The stream has ended, or libp2p has passed it on. */
+  /** Forgets a stream that has ended, or that libp2p has passed on. */
   delete(streamId: number): void {
     this.early -= this.#open.get(streamId)?.early ?? 0
     this.#open.delete(streamId)

@@ -53,8 +53,9 @@ interface TransactionGossipOptions {
  * 1. The batch can be decoded and is within the size limits; otherwise its sender is banned.
  * 2. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
  * 3. It contains new transactions, or it is a repetition, which peers that connected later may need.
- * 4. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
- *    banned. A refused one is not the peer's fault: honest nodes have different pools, which an attacker can fill with conflicting transactions.
+ * 4. View threads recover the senders of new transactions, and the pool accepts or refuses them.
+ *    For an invalid one the peer is banned. A refused one is not the peer's fault: honest nodes
+ *    have different pools, which an attacker can fill with conflicting transactions.
  * 5. It is relayed when the pool accepted at least as many of them as it refused, and all others are known to be valid, from this batch
  *    or from another one that is being validated. So few accepted transactions carry no mass of refused ones through the network.
  */
@@ -82,8 +83,9 @@ export class TransactionGossip {
   }
 
   /**
-   * Whether batches may be read, of peers with a reserved slot or of others. Asked before gossipsub gets one, which then remembers its
-   * bytes for a minute: otherwise a peer could suppress batches by sending them while none can be examined.
+   * Returns whether batches may be read, of peers with a reserved slot or of others. Asked before
+   * gossipsub gets one, which then remembers its bytes for a minute: otherwise a peer could
+   * suppress batches by sending them while none can be examined.
    */
   hasRoom(isReserved: boolean): boolean {
     const { queuedTransactions, batchBytes } = LIMITS
@@ -134,7 +136,10 @@ export class TransactionGossip {
     return count
   }
 
-  /** Whether all are known to be valid: a transaction that was validated in another batch may have been invalid or dropped there. */
+  /**
+   * Returns whether all are known to be valid: a transaction that was validated in another batch
+   * may have been invalid or dropped there.
+   */
   #areSeen(keys: Iterable<string>): boolean {
     for (const key of keys) if (!this.#seen.has(key)) return false
     return true
@@ -170,9 +175,9 @@ export class TransactionGossip {
 }
 
 /**
- * What the refused transactions of a batch cost: one for each, and one for each KiB of them (by the batch's
- * average size). A native transaction may have a hundred signatures, which were verified before it was refused, and its size grows
- * with them.
+ * Returns the cost of the refused transactions of a batch: one for each, and one for each KiB of
+ * them (by the batch's average size). A native transaction may have a hundred signatures, which
+ * were verified before it was refused, and its size grows with them.
  */
 function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransaction>): number {
   if (refused === 0) return 0
@@ -200,7 +205,7 @@ export class BatchError extends Error {
   override readonly name = 'BatchError'
 }
 
-/** Bytes of a batch of these transactions. */
+/** Returns the bytes of a batch of these transactions. */
 export function batchLength(transactions: readonly Uint8Array[]): number {
   return transactions.reduce((sum, { length }) => sum + BATCH_PREFIX_BYTES + length, HEADER)
 }
@@ -219,7 +224,7 @@ export function encodeBatch({ isRepeated, number, transactions }: TransactionBat
   return bytes
 }
 
-/** The number of transactions in a batch, as far as it can be decoded. */
+/** Returns the number of transactions in a batch, as far as it can be decoded. */
 export function countTransactions(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
@@ -230,7 +235,7 @@ export function countTransactions(bytes: Uint8Array): number {
 }
 
 /**
- * The transactions are views on `bytes`.
+ * Decodes a batch. The transactions are views on `bytes`.
  * @throws BatchError
  */
 export function decodeBatch(bytes: Uint8Array): TransactionBatch {
@@ -267,7 +272,7 @@ export class SeenHashes {
     return this.#newer.has(key) || this.#older.has(key)
   }
 
-  /** Forgets what is too old, also if nothing is added. */
+  /** Forgets old entries, also if nothing is added. */
   expire(nowMs: number): void {
     if (nowMs - this.#sinceMs <= this.#lifetimeMs) return
     this.#older = nowMs - this.#sinceMs > 2 * this.#lifetimeMs ? new Set() : this.#newer

@@ -17,7 +17,7 @@ export interface FrameHeader {
 interface FrameListener {
   /** Called when a header is complete. Returns whether later frames may pass now. */
   header(header: FrameHeader): boolean
-  /** some bytes of the data of the frame whose header came last */
+  /** called with some bytes of the data of the frame whose header came last */
   data(bytes: Uint8Array): void
 }
 

@@ -19,7 +19,7 @@ import {
 /** cosmos/evm's price of either function (its default base gas). */
 export const BECH32_GAS = 6_000n
 
-/** A bech32 string has at most 90 characters (BIP-173): 51 remain beside the `1`, 20 bytes and the checksum. */
+/** A bech32 string has at most 90 characters (BIP-173): 51 remain for the prefix, next to the `1`, 20 bytes and the checksum. */
 const PREFIX = /^[\x21-\x7e]{1,51}$/
 const TEXT = /^[\x21-\x7e]{8,90}$/
 const PREFIXES = `${BECH32_ACCOUNT}, ${BECH32_OPERATOR}, ${BECH32_CONSENSUS}`
@@ -59,7 +59,7 @@ export const bech32: TabledPrecompile = createPrecompile(lowAddress(0x400), {
   ],
 })
 
-/** The 20 bytes of a bech32 string; undefined for anything else. */
+/** Returns the 20 bytes of a bech32 string; undefined for anything else. */
 function decode(text: string): Address | undefined {
   if (!TEXT.test(text)) return undefined
   const words = codec.decodeUnsafe(text)?.words

@@ -18,7 +18,7 @@ const KNOWN: readonly StatefulPrecompile[] = [nativeToken, bech32, staking, dist
 const CLOSED: readonly StatefulPrecompile[] = MODULE_ACCOUNT_NAMES.map((name) => closedAccount(moduleAddress(name)))
 
 /**
- * The precompiles that a genesis registers, and the accounts of native modules.
+ * Returns the precompiles that a genesis registers, and the accounts of native modules.
  * @throws Error for an address that this version has no precompile for
  */
 export function precompileTable(registered: readonly Address[]): PrecompileTable {
@@ -37,8 +37,9 @@ export function precompileTable(registered: readonly Address[]): PrecompileTable
 }
 
 /**
- * What calls to the account of a native module do. One with value reverts with the error of MsgSend to it, since nobody could
- * move the coins out again; one without value does what a call to an account without code does.
+ * Returns the precompile for the account of a native module. A call with value reverts with the
+ * error of MsgSend to that account, since the coins could not be moved out again. A call without
+ * value does what a call to an account without code does.
  */
 function closedAccount(address: Address): StatefulPrecompile {
   const refusal = encodeErrorString(`${toBech32(address)} is not allowed to receive funds: unauthorized`)

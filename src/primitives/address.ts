@@ -20,7 +20,7 @@ export function toAddress(bytes: Uint8Array): Address {
   return bytes
 }
 
-/** The EIP-55 checksummed form. */
+/** Returns the EIP-55 checksummed form. */
 export function toChecksumAddress(address: Address): `0x${string}` {
   const hex = bytesToHex(address).slice(2)
   const digest = keccak256(new TextEncoder().encode(hex))
@@ -39,7 +39,7 @@ export function toChecksumAddress(address: Address): `0x${string}` {
 const accountTexts = new Map<string, string>()
 const MAX_ACCOUNT_TEXTS = 4096
 
-/** The bech32 form with `prefix` (by default `coin`, an account). */
+/** Returns the bech32 form with `prefix` (by default `coin`, an account). */
 export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): string {
   if (prefix !== BECH32_ACCOUNT) return bech32.encode(prefix, bech32.toWords(address))
   const key = bytesKey(address)
@@ -65,13 +65,13 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
   return address
 }
 
-/** As {@link parseAddress}; undefined for other texts. For lists, in which an exception for each text would take long. */
+/** Parses like {@link parseAddress}; returns undefined for other texts. For lists, since exceptions are slow. */
 export function findAddress(text: string, prefix: string = BECH32_ACCOUNT): Address | undefined {
   const address = readAddress(text, prefix)
   return typeof address === 'string' ? undefined : address
 }
 
-/** The address, or what is wrong with the text. */
+/** Reads an address; returns the fault of the text otherwise. */
 function readAddress(text: string, prefix: string): Address | string {
   if (/^0x/i.test(text)) {
     return /^0x[0-9a-f]{40}$/i.test(text) ? toAddress(hexToBytes(text)) : 'expected 0x and 40 hex digits'
@@ -93,8 +93,8 @@ const MAX_BECH32 = 90
 export class AddressChecksumError extends AddressError {}
 
 /**
- * A more exact error than that of `parseAddress`, for a person who typed or copied `text`. Contracts see the text of `parseAddress` in what
- * precompiles return, so that one stays as it is.
+ * Returns a more exact error than that of `parseAddress`, for a person who typed or copied `text`.
+ * Contracts see the text of `parseAddress` in what precompiles return, so that one stays as it is.
  */
 export function explainAddressError(text: string, error: AddressError): AddressError {
   return hasWrongBech32Checksum(text)
@@ -112,8 +112,8 @@ function hasWrongBech32Checksum(text: string): boolean {
 }
 
 /**
- * Like `parseAddress`, for a text that a person typed or copied: hex digits in mixed case must match EIP-55's checksum, as wallets
- * require.
+ * Parses like `parseAddress`, for a text that a person typed or copied: hex digits in mixed case
+ * must match EIP-55's checksum, as wallets require.
  * @throws AddressError; AddressChecksumError for a wrong checksum
  */
 export function parseTypedAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {

@@ -43,7 +43,10 @@ export function parseBoundedJson(
   }
 }
 
-/** Values of a text, or the first bound that it exceeds. Each opening bracket and each comma outside a string can begin one value. */
+/**
+ * Counts the values of a text; returns the first bound that it exceeds, if any. Each opening
+ * bracket and each comma outside a string can begin one value.
+ */
 function countValues(text: string, maxDepth: number, maxValues: number): number | 'depth' | 'values' {
   let depth = 0
   let values = 1

@@ -4,7 +4,8 @@ import { PACKAGE_ROOT } from './location.ts'
 import { type WasmImports, WebAssembly } from './webAssembly.ts'
 
 /**
- * The exports of a new instance of one of the modules that `npm run build` compiles: dist/`name`.wasm.
+ * Returns the exports of a new instance of one of the modules that `npm run build` compiles:
+ * dist/`name`.wasm.
  * @param host what the module imports, by name
  * @throws Error when it is not built
  */

@@ -2,18 +2,18 @@
 
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0)
 
-/** Lowercase hex of `bytes` with the 0x prefix. */
+/** Returns lowercase hex of `bytes` with the 0x prefix. */
 export function bytesToHex(bytes: Uint8Array): `0x${string}` {
   return `0x${hexSlice.call(bytes, 0, bytes.length)}`
 }
 
-/** Capital hex digits without a prefix, the form of hashes and addresses in CometBFT. */
+/** Returns capital hex digits without a prefix, the form of hashes and addresses in CometBFT. */
 export function bytesToUpperHex(bytes: Uint8Array): string {
   return hexSlice.call(bytes, 0, bytes.length).toUpperCase()
 }
 
 /**
- * Bytes of a hex string; the 0x prefix is optional.
+ * Returns the bytes of a hex string; the 0x prefix is optional.
  * @throws TypeError on an odd number of digits or a character that is not hex
  */
 export function hexToBytes(hex: string): Uint8Array {
@@ -23,7 +23,7 @@ export function hexToBytes(hex: string): Uint8Array {
   return new Uint8Array(bytes)
 }
 
-/** A `Buffer` over the same memory, for its fast comparison, search and encoding routines. */
+/** Returns a `Buffer` over the same memory, for its fast comparison, search and encoding routines. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -47,7 +47,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
-/** Lexicographic order, as LevelDB sorts keys: negative, zero or positive. */
+/** Compares in lexicographic order, as LevelDB sorts keys: negative, zero or positive. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b)
 }
@@ -60,17 +60,17 @@ const { latin1Slice, hexSlice } = Buffer.prototype as unknown as {
   readonly hexSlice: Slice
 }
 
-/** A string that stands for `bytes` as the key of a `Map` (one character per byte; not printable, not hex). */
+/** Returns a string that stands for `bytes` as the key of a `Map` (one character per byte; not printable, not hex). */
 export function bytesKey(bytes: Uint8Array): string {
   return latin1Slice.call(bytes, 0, bytes.length)
 }
 
-/** {@link bytesKey} of the bytes [start, end). */
+/** Returns {@link bytesKey} of the bytes [start, end). */
 export function bytesKeyOf(bytes: Uint8Array, start: number, end: number): string {
   return latin1Slice.call(bytes, start, end)
 }
 
-/** Bytes of a key made by {@link bytesKey}. */
+/** Returns the bytes of a key made by {@link bytesKey}. */
 export function keyBytes(key: string): Uint8Array {
   const { length } = key
   const bytes = new Uint8Array(length)
@@ -87,12 +87,12 @@ const LIMB = 64n
 const word = new DataView(new ArrayBuffer(8))
 const wordBytes = new Uint8Array(word.buffer)
 
-/** The unsigned big-endian integer in `bytes`; 0n for no bytes. */
+/** Returns the unsigned big-endian integer in `bytes`; 0n for no bytes. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
   return bytesToBigIntOf(bytes, 0, bytes.length)
 }
 
-/** {@link bytesToBigInt} of the bytes [start, end). */
+/** Returns {@link bytesToBigInt} of the bytes [start, end). */
 export function bytesToBigIntOf(bytes: Uint8Array, start: number, end: number): bigint {
   let at = start + ((end - start) % 8)
   if (end - start <= 6) return BigInt(readNumber(bytes, start, end))
@@ -107,7 +107,7 @@ export function bytesToBigIntOf(bytes: Uint8Array, start: number, end: number): 
   return value
 }
 
-/** The bytes [start, end), at most 6, as a number. */
+/** Reads the bytes [start, end), at most 6, as a number. */
 function readNumber(bytes: Uint8Array, start: number, end: number): number {
   let value = 0
   for (let i = start; i < end; i++) value = value * 256 + bytes[i]!
@@ -119,7 +119,7 @@ const bigWord = new DataView(new ArrayBuffer(32))
 const bigWordBytes = new Uint8Array(bigWord.buffer)
 
 /**
- * Big-endian bytes of `value`, left-padded to `length`.
+ * Returns big-endian bytes of `value`, left-padded to `length`.
  * @throws RangeError when `value` is negative or does not fit
  */
 export function bigIntToBytes(value: bigint, length: number): Uint8Array {
@@ -146,7 +146,7 @@ export function setWord(view: DataView, at: number, value: bigint): void {
   view.setBigUint64(at + 24, value)
 }
 
-/** Big-endian bytes of `value` with no leading zero; no bytes for 0n (RLP's and the trie's integer form). */
+/** Returns big-endian bytes of `value` without leading zeros; no bytes for 0n (RLP's and the trie's integer form). */
 export function bigIntToMinimalBytes(value: bigint): Uint8Array {
   if (value === 0n) return EMPTY_BYTES
   if (value >> 256n === 0n) return minimal.slice(0, writeBigInt(minimal, 0, value))
@@ -195,7 +195,7 @@ export function writeVarint(out: Uint8Array, at: number, value: number): number 
   return next
 }
 
-/** How many bytes {@link writeVarint} writes. */
+/** Returns how many bytes {@link writeVarint} writes. */
 export function varintLength(value: number): number {
   let length = 1
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++
@@ -220,7 +220,7 @@ export function padLeft(bytes: Uint8Array, length: number): Uint8Array {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of UTF-8, byte order marks included; undefined for bytes that are none. */
+/** Decodes UTF-8, byte order marks included; returns undefined for invalid bytes. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return UTF8.decode(bytes)

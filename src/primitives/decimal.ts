@@ -1,6 +1,6 @@
 /**
- * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, kept as a bigint of 10^-18 units. Add, subtract and
- * compare with the operators of bigint.
+ * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, stored as a bigint of
+ * 10^-18 units. Add, subtract and compare with the operators of bigint.
  */
 export type Decimal = bigint
 
@@ -8,23 +8,23 @@ export const DECIMAL_PLACES = 18
 /** 1 */
 export const ONE: Decimal = 10n ** 18n
 
-/** A whole number as a decimal. */
+/** Returns a whole number as a decimal. */
 export function decimalOf(integer: bigint): Decimal {
   return integer * ONE
 }
 
-/** Product, rounded half to even (LegacyDec.Mul). */
+/** Returns the product, rounded half to even (LegacyDec.Mul). */
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return divideRounded(a * b, ONE)
 }
 
-/** Product, cut off after the 18th decimal (LegacyDec.MulTruncate). */
+/** Returns the product, cut off after the 18th decimal (LegacyDec.MulTruncate). */
 export function multiplyTruncated(a: Decimal, b: Decimal): Decimal {
   return (a * b) / ONE
 }
 
 /**
- * Quotient, rounded half to even (LegacyDec.Quo).
+ * Returns the quotient, rounded half to even (LegacyDec.Quo).
  * @throws RangeError (a bug) when `b` is zero, as all quotients do
  */
 export function divide(a: Decimal, b: Decimal): Decimal {
@@ -32,27 +32,27 @@ export function divide(a: Decimal, b: Decimal): Decimal {
   return divideRounded((a * ONE * ONE) / b, ONE)
 }
 
-/** Quotient, rounded away from zero (LegacyDec.QuoRoundUp). */
+/** Returns the quotient, rounded away from zero (LegacyDec.QuoRoundUp). */
 export function divideRoundedUp(a: Decimal, b: Decimal): Decimal {
   return divideUp(a * ONE, b)
 }
 
-/** The whole part (LegacyDec.TruncateInt). */
+/** Returns the whole part (LegacyDec.TruncateInt). */
 export function truncate(value: Decimal): bigint {
   return value / ONE
 }
 
-/** The nearest whole number, half to even (LegacyDec.RoundInt). */
+/** Returns the nearest whole number, half to even (LegacyDec.RoundInt). */
 export function round(value: Decimal): bigint {
   return divideRounded(value, ONE)
 }
 
-/** The next whole number away from zero (LegacyDec.Ceil for positive values). */
+/** Returns the next whole number away from zero (LegacyDec.Ceil for positive values). */
 export function roundUp(value: Decimal): bigint {
   return divideUp(value, ONE)
 }
 
-/** With all 18 decimals, like `0.050000000000000000`. */
+/** Formats with all 18 decimals, like `0.050000000000000000`. */
 export function formatDecimal(value: Decimal): string {
   const digits = (value < 0n ? -value : value).toString().padStart(DECIMAL_PLACES + 1, '0')
   const point = digits.length - DECIMAL_PLACES

@@ -23,7 +23,7 @@ export interface Ed25519Key {
 }
 
 /**
- * The key pair of a 32-byte seed.
+ * Returns the key pair of a 32-byte seed.
  * @throws TypeError when `seed` has another length
  */
 export function ed25519Key(seed: Uint8Array): Ed25519Key {
@@ -37,7 +37,7 @@ export function ed25519Key(seed: Uint8Array): Ed25519Key {
   return { seed, publicKey: new Uint8Array(spki.subarray(SPKI_PREFIX.length)), keyObject }
 }
 
-/** The 64-byte signature of the message itself (RFC 8032, no prehash). */
+/** Returns the 64-byte signature of the message itself (RFC 8032, no prehash). */
 export function signEd25519(key: Pick<Ed25519Key, 'keyObject'>, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, message, key.keyObject))
 }
@@ -45,7 +45,10 @@ export function signEd25519(key: Pick<Ed25519Key, 'keyObject'>, message: Uint8Ar
 /** Checks an ed25519 signature; simulations use another scheme. */
 export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 
-/** False for malformed input too. Every node must decide alike: all run the OpenSSL of the pinned Node.js release. */
+/**
+ * Verifies a signature; false for malformed input too. Every node must decide alike: all run the
+ * OpenSSL of the pinned Node.js release.
+ */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== ED25519_KEY_LENGTH || signature.length !== ED25519_SIGNATURE_LENGTH) return false
   return verify(null, message, importPublicKey(publicKey), signature)

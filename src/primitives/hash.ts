@@ -9,9 +9,9 @@ const keccak = await createKeccak(256)
 const sha = await createSHA256()
 const ripemd = await createRIPEMD160()
 
-/** keccak-256 in WebAssembly. Returns a new array of 32 bytes. */
+/** Computes keccak-256 in WebAssembly. Returns a new array of 32 bytes. */
 export function keccak256(data: Uint8Array): Hash {
-  // Our own module has room for most of what is hashed; more goes through the library in pieces.
+  // Our own module has room for most inputs; longer ones go through the library in pieces.
   if (data.length > keccakInput.length) return keccak.init().update(data).digest('binary')
   writeInput(data)
   return keccakOfInput(data.length)
@@ -21,7 +21,7 @@ export function sha256(data: Uint8Array): Hash {
   return sha.init().update(data).digest('binary')
 }
 
-/** 20 bytes */
+/** Returns 20 bytes. */
 export function ripemd160(data: Uint8Array): Uint8Array {
   return ripemd.init().update(data).digest('binary')
 }

@@ -8,22 +8,25 @@ const HOPELESS =
 /** HTTP statuses after which a later attempt may succeed. */
 const BUSY: readonly number[] = [408, 425, 429]
 
-/** Whether a later attempt may succeed after an answer of this status. */
+/** Returns whether a later attempt may succeed after an answer of this status. */
 export function isTemporary(status: number): boolean {
   return status >= 500 || BUSY.includes(status)
 }
 
-/** Whether no later attempt will succeed either. @param problem as {@link connectionProblem} gives it */
+/** Returns whether no later attempt will succeed either. @param problem a result of {@link connectionProblem} */
 export function isHopeless(problem: string): boolean {
   return HOPELESS.test(problem)
 }
 
-/** The URL for messages, without query and credentials, which may be secret. */
+/** Returns the URL for messages, without query and credentials, which may be secret. */
 export function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 
-/** The error's code if there is one. The error `fetch failed` has its reason in `cause`, which may contain several errors. */
+/**
+ * Returns the error's code if there is one. The error `fetch failed` has its reason in `cause`,
+ * which may contain several errors.
+ */
 export function connectionProblem(error: unknown): string {
   let cause = error
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause

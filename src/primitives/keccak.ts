@@ -12,30 +12,30 @@ interface Exports {
 
 const wasm = loadBuiltModule<Exports>('keccak')
 
-/** Memory for what is to be hashed: who writes there saves a copy. Anything that hashes overwrites it. */
+/** Memory for the input of a hash: a caller that writes there saves a copy. Every hash overwrites it. */
 export const keccakInput = new Uint8Array(wasm.memory.buffer, wasm.inputAddress(), wasm.inputSize())
 const hash = new Uint8Array(wasm.memory.buffer, wasm.hashAddress(), 32)
 
-/** keccak-256 of the first `length` bytes of {@link keccakInput}: a new array of 32 bytes. */
+/** Returns keccak-256 of the first `length` bytes of {@link keccakInput}, in a new array of 32 bytes. */
 export function keccakOfInput(length: number): Uint8Array {
   wasm.hashInput(length)
   return hash.slice()
 }
 
-/** keccak-256 of a few bytes, at most as many as {@link keccakInput} has, until the next hash: that takes the place of this one. */
+/** Returns keccak-256 of a few bytes, at most as many as {@link keccakInput} has. The next hash overwrites it. */
 export function keccakView(bytes: Uint8Array): Uint8Array {
   writeInput(bytes)
   wasm.hashInput(bytes.length)
   return hash
 }
 
-/** The same as a string (`bytesKey`). */
+/** Returns the same as {@link keccakOfInput} as a string (`bytesKey`). */
 export function keccakKeyOfInput(length: number): string {
   wasm.hashInput(length)
   return bytesKeyOf(hash, 0, 32)
 }
 
-/** keccak-256 of a few bytes, at most as many as {@link keccakInput} has, as a string (`bytesKey`). */
+/** Returns keccak-256 of a few bytes, at most as many as {@link keccakInput} has, as a string (`bytesKey`). */
 export function keccakKey(bytes: Uint8Array): string {
   writeInput(bytes)
   return keccakKeyOfInput(bytes.length)

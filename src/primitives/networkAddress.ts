@@ -2,13 +2,13 @@ import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 export const LOOPBACK_IPV6 = '::1'
-/** With a port, as some proxies write it. */
+/** An address with a port, as some proxies write it. */
 const ADDRESS_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+)):\d{1,5}$/
 const BRACKETS = /^\[([^\]]+)\]$/
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 const IPV6_GROUPS = 8
 
-/** An IP address in its shortest form, IPv4 also where it is written as IPv6; undefined for any other text. */
+/** Reads an IP address in its shortest form, IPv4 also where it is written as IPv6; undefined for any other text. */
 export function readNetworkAddress(text: string): string | undefined {
   const [, bracketed, plain] = ADDRESS_AND_PORT.exec(text) ?? BRACKETS.exec(text) ?? []
   // A zone (fe80::1%eth0) says by which interface the address is reached.
@@ -22,9 +22,9 @@ export function readNetworkAddress(text: string): string | undefined {
 }
 
 /**
- * Whom the budgets of an address count for: an IPv4 address, or the /64 of an IPv6 address, as one subscriber usually has a whole /64 at
- * least.
- * @param address as {@link readNetworkAddress} gives it
+ * Returns the key of an address's budgets: the IPv4 address, or the /64 of an IPv6 address, as one
+ * subscriber usually has a whole /64 at least.
+ * @param address a result of {@link readNetworkAddress}
  */
 export function budgetKeyOf(address: string): string {
   if (isIPv4(address) || address === LOOPBACK_IPV6) return address
@@ -33,7 +33,7 @@ export function budgetKeyOf(address: string): string {
     .join(':')}::/64`
 }
 
-/** The eight groups of an IPv6 address in its shortest form. */
+/** Returns the eight groups of an IPv6 address in its shortest form. */
 function groupsOf(address: string): readonly string[] {
   const [head = [], tail = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')))
   return [...head, ...Array<string>(IPV6_GROUPS - head.length - tail.length).fill('0'), ...tail]
@@ -43,9 +43,10 @@ function groupsOf(address: string): readonly string[] {
 const NAT64_PREFIX = '0,100,255,155,0,0,0,0,0,0,0,0'
 
 /**
- * Which of IANA's special ranges an address is in, by the name that ipaddr.js gives it; `unicast`: in none, so it may be anywhere in the
- * Internet. An IPv4 address that is written as IPv6 (mapped, 6to4, NAT64) counts as itself.
- * @returns undefined for what is no address
+ * Returns the one of IANA's special ranges that an address is in, by ipaddr.js's name for it;
+ * `unicast` when it is in no such range, so it may be anywhere in the Internet. An IPv4 address
+ * that is written as IPv6 (mapped, 6to4, NAT64) counts as itself.
+ * @returns undefined for text that is not an address
  */
 export function addressRange(address: string): string | undefined {
   if (isIP(address) === 0) return undefined
@@ -58,7 +59,7 @@ export function addressRange(address: string): string | undefined {
   return range === 'unicast' && parsed.toByteArray()[0]! >> 5 !== 1 ? 'reserved' : range
 }
 
-/** The IPv4 address that an IPv6 address stands for (6to4, NAT64); undefined for any other one. */
+/** Returns the IPv4 address that an IPv6 address stands for (6to4, NAT64); undefined for any other one. */
 function embeddedIpv4(address: string): string | undefined {
   const parsed = ipaddr.process(address)
   if (parsed.kind() === 'ipv4') return undefined
@@ -69,9 +70,9 @@ function embeddedIpv4(address: string): string | undefined {
 }
 
 /**
- * The network that an address is in, as far as one owner may have all of it: the /16 of an IPv4 address, the /48 of an IPv6 address. An
- * IPv4 address that is written as IPv6 counts as itself.
- * @returns undefined for what is no address
+ * Returns the largest network around an address that may have a single owner: the /16 of an IPv4
+ * address, the /48 of an IPv6 address. An IPv4 address that is written as IPv6 counts as itself.
+ * @returns undefined for text that is not an address
  */
 export function networkPrefixOf(text: string): string | undefined {
   const address = readNetworkAddress(text)

@@ -11,7 +11,7 @@ export class JsonFormError extends Error {
   override readonly name = 'JsonFormError'
 }
 
-/** What message types need to convert values to and from JSON. */
+/** Context that message types need to convert values to and from JSON. */
 export interface JsonContext {
   /** The type with this type URL, for an Any. */
   readonly typeOf: (typeUrl: string) => AnyMessageType | undefined
@@ -91,7 +91,7 @@ function readText(raw: bigint | Uint8Array): string {
   return text
 }
 
-/** True for nearly all text; for short texts the decoder takes several times as long as this check. */
+/** Returns true for nearly all text; for short texts the decoder takes several times as long as this check. */
 function isAscii(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false
   return true
@@ -141,7 +141,7 @@ export const boolCodec: ValueCodec<boolean> = {
   },
 }
 
-/** A JSON number or its digits. */
+/** Reads an integer from a JSON number or its digits. */
 function jsonInteger(json: Json, path: string, minimum: bigint, maximum: bigint): bigint {
   const text = typeof json === 'number' && Number.isSafeInteger(json) ? json.toString() : json
   if (typeof text !== 'string' || !/^-?\d{1,20}$/.test(text)) throw wrongForm(path, 'a whole number')
@@ -197,7 +197,7 @@ function shortCodec(protoType: ProtoType, minimum: number, maximum: number): Val
 export const uint32Codec: ValueCodec<number> = shortCodec('uint32', 0, 0xffff_ffff)
 export const int32Codec: ValueCodec<number> = shortCodec('int32', -0x8000_0000, 0x7fff_ffff)
 
-/** An enum; JSON has the names. Numbers without a name are kept, as proto3 does. */
+/** Creates the codec of an enum; JSON has the names. Numbers without a name are retained, as in proto3. */
 export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<number> {
   const byNumber = new Map(Object.entries(names).map(([name, number]) => [number, name]))
   return {
@@ -266,12 +266,12 @@ export const decimalCodec: ValueCodec<Decimal> = {
   },
 }
 
-/** The two fields that Timestamp and Duration have. */
+/** Reads the two fields that Timestamp and Duration have. */
 function readSecondsAndNanos(raw: bigint | Uint8Array): { readonly seconds: bigint; readonly nanos: bigint } {
   const fields = new ProtobufFields(delimited(raw))
   for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number}`)
   const nanos = fields.integer(2)
-  if (nanos <= -NANOS || nanos >= NANOS) throw new ProtobufError(`${nanos} nanoseconds are no part of a second`)
+  if (nanos <= -NANOS || nanos >= NANOS) throw new ProtobufError(`${nanos} nanoseconds are more than a second`)
   return { seconds: fields.integer(1), nanos }
 }
 

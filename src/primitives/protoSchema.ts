@@ -23,8 +23,9 @@ import {
 } from './protoScalars.ts'
 
 /**
- * Protobuf messages as tables: one table gives the wire format, the JSON of grpc-gateway (names of the .proto file, 64-bit
- * integers in strings) and the TypeScript type. Names are given in camel case; JSON has them in snake case.
+ * Protobuf messages as tables: one table defines the wire format, the JSON of grpc-gateway (names
+ * of the .proto file, 64-bit integers in strings) and the TypeScript type. The table has names in
+ * camel case; JSON has them in snake case.
  */
 export interface MessageType<T> extends AnyMessageType {
   /** e.g. `cosmos.bank.v1beta1.MsgSend` */
@@ -32,15 +33,15 @@ export interface MessageType<T> extends AnyMessageType {
   /** `/` and the name */
   readonly typeUrl: string
   readonly fields: readonly NamedField[]
-  /** a message of `values`, with zero values for the missing fields */
+  /** Creates a message of `values`, with zero values for the missing fields. */
   create(values?: Partial<T>): T
   encode(value: T): Uint8Array
   /**
-   * Unknown fields are refused, as the SDK does in transactions.
+   * Decodes a message. Unknown fields are refused, as the SDK does in transactions.
    * @throws ProtobufError
    */
   decode(bytes: Uint8Array): T
-  /** With all fields, also those that are zero. */
+  /** Converts to JSON with all fields, also those that are zero. */
   toJson(value: T, context: JsonContext): Json
   /**
    * Accepts the names of the .proto file and those of the standard JSON mapping; fields may be missing.
@@ -372,7 +373,7 @@ function fieldFromJson({ codec, presence, zero }: NamedField, json: Json, contex
   return json.map((item: Json, index) => codec.fromJson(item, context, `${path}[${index}]`))
 }
 
-/** `minSelfDelegation` -> `min_self_delegation` */
+/** Converts `minSelfDelegation` to `min_self_delegation`. */
 function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -16,7 +16,7 @@ export class ProtobufWriter {
   #buffer = spare.pop() ?? new Uint8Array(SPARE_BYTES)
   #length = 0
 
-  /** int32, int64, uint32, uint64, enum or bool; a negative number takes ten bytes */
+  /** Writes an int32, int64, uint32, uint64, enum or bool; a negative number takes ten bytes. */
   varint(field: number, value: number | bigint): this {
     if (value === 0 || value === 0n) return this
     this.#tag(field, 0)
@@ -72,7 +72,7 @@ export class ProtobufWriter {
     return this
   }
 
-  /** The message's own bytes. */
+  /** Returns the message's own bytes. */
   finish(): Uint8Array {
     const used = this.#buffer
     // If more is written later, this array has no room, and #reserve makes a larger copy.
@@ -81,7 +81,7 @@ export class ProtobufWriter {
     return this.#buffer
   }
 
-  /** The message with its length before it, as CometBFT signs it. */
+  /** Returns the message with its length before it, as CometBFT signs it. */
   finishDelimited(): Uint8Array {
     const message = this.finish()
     const prefix = varintLength(message.length)
@@ -115,7 +115,7 @@ export class ProtobufWriter {
     this.#length = writeVarint(this.#buffer, this.#length, value)
   }
 
-  /** The low 32 bits, in room that is reserved. */
+  /** Writes the low 32 bits into room that is reserved. */
   #fixed32(value: number): void {
     for (let shift = 0; shift < 32; shift += 8) this.#buffer[this.#length++] = value >>> shift
   }
@@ -157,7 +157,10 @@ const FIELD_NUMBERS = 4
  */
 export class ProtobufFields {
   readonly #bytes: Uint8Array
-  /** {@link FIELD_NUMBERS} of each field: blocks have dozens of small ones, of which an object each would cost more than all else */
+  /**
+   * {@link FIELD_NUMBERS} of each field: blocks have dozens of small fields, and an object for each
+   * would cost more than all else
+   */
   readonly #fields: number[] = []
   readonly #budget: FieldBudget
 
@@ -185,12 +188,12 @@ export class ProtobufFields {
     }
   }
 
-  /** The numbers of the fields that are there. */
+  /** Returns the numbers of the fields that are there. */
   numbers(): ReadonlySet<number> {
     return new Set(this.#fields.filter((_, index) => index % FIELD_NUMBERS === 0))
   }
 
-  /** The items of a packed field. @throws ProtobufError */
+  /** Returns the items of a packed field. @throws ProtobufError */
   static varints(packed: Uint8Array): bigint[] {
     const cursor = { bytes: packed, at: 0, end: packed.length }
     const items: bigint[] = []
@@ -201,7 +204,7 @@ export class ProtobufFields {
     return items
   }
 
-  /** A varint as signed 64 bits; 0n when absent. */
+  /** Returns a varint as signed 64 bits; 0n when absent. */
   integer(field: number): bigint {
     const fields = this.#fields
     for (let at = fields.length - FIELD_NUMBERS; at >= 0; at -= FIELD_NUMBERS) {
@@ -212,7 +215,7 @@ export class ProtobufFields {
     return 0n
   }
 
-  /** A varint from 0 to `max`; 0 when absent. */
+  /** Returns a varint from 0 to `max`; 0 when absent. */
   natural(field: number, max = Number.MAX_SAFE_INTEGER): number {
     const value = this.integer(field)
     if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
@@ -224,7 +227,7 @@ export class ProtobufFields {
     return at === undefined ? EMPTY_BYTES : this.#value(at)
   }
 
-  /** So many bytes, in an array of their own: a view would keep the whole message in memory. */
+  /** Returns `length` bytes, in an array of their own: a view would keep the whole message in memory. */
   fixedBytes(field: number, length: number): Uint8Array {
     const bytes = this.bytes(field)
     if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
@@ -252,7 +255,7 @@ export class ProtobufFields {
     return this.#all(field).map((at) => read(this.#nested(at)))
   }
 
-  /** Where the fields of this number are described. @throws ProtobufError when one of them is a varint */
+  /** Returns where the fields of this number are described. @throws ProtobufError when one of them is a varint */
   #all(field: number): number[] {
     const fields = this.#fields
     const all: number[] = []
@@ -264,7 +267,7 @@ export class ProtobufFields {
     return all
   }
 
-  /** The last of {@link #all}. */
+  /** Returns the last of {@link #all}. */
   #last(field: number): number | undefined {
     const fields = this.#fields
     let last: number | undefined
@@ -300,8 +303,9 @@ export function visitFields(bytes: Uint8Array, visit: (field: number, value: Fie
 let fieldsLeft = Number.POSITIVE_INFINITY
 
 /**
- * Lets {@link visitFields} read so many fields at most, all messages inside messages and items of packed fields together, until `read`
- * returns. The smallest field has two bytes, and the value that is made of it takes a hundred times as much memory.
+ * Lets {@link visitFields} read at most `limit` fields, all messages inside messages and items of
+ * packed fields together, until `read` returns. The smallest field has two bytes, and the decoded
+ * value takes a hundred times as much memory.
  * @throws ProtobufError from within `read`
  */
 export function withFieldLimit<T>(limit: number, read: () => T): T {
@@ -330,7 +334,7 @@ function readTag(cursor: Cursor): number {
   return tag
 }
 
-/** A varint as a number: exact up to 53 bits, rounded above. */
+/** Reads a varint as a number: exact up to 53 bits, rounded above. */
 function readNumber(cursor: Cursor): number {
   const first = cursor.bytes[cursor.at]!
   if (cursor.at >= cursor.end || first >= 0x80) return Number(readVarint(cursor))
@@ -361,7 +365,7 @@ function readVarint(cursor: Cursor): bigint {
   throw new ProtobufError('a varint has more than ten bytes')
 }
 
-/** Where the varint at the cursor ends. */
+/** Returns where the varint at the cursor ends. */
 function varintEnd({ bytes, at, end }: Cursor): number {
   for (let next = at; next < at + LONGEST_VARINT; next++) {
     if (next >= end) throw new ProtobufError('unexpected end')
@@ -370,7 +374,7 @@ function varintEnd({ bytes, at, end }: Cursor): number {
   throw new ProtobufError('a varint has more than ten bytes')
 }
 
-/** Moves the cursor to the first byte of a value that is no varint; returns where it ends. Groups (wire types 3 and 4) are obsolete. */
+/** Moves the cursor to the first byte of a value that is not a varint; returns where it ends. Groups (wire types 3 and 4) are obsolete. */
 function valueEndOf(cursor: Cursor, wireType: number): number {
   if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)
   const length = wireType === 2 ? readNumber(cursor) : wireType === 1 ? 8 : 4

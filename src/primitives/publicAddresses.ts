@@ -2,11 +2,12 @@ import { type LookupAddress, promises } from 'node:dns'
 import { addressRange } from './networkAddress.ts'
 
 /*
- * Requests to servers that others name. They may not lead to this machine or into its network, where services believe whoever reaches
- * them. Who connects uses the addresses of the very look-up that was checked: a name may resolve to something else the next time.
+ * Requests to servers that others name. They may not lead to this machine or into its network,
+ * where services trust every client that reaches them. The caller connects to the addresses of the
+ * very look-up that was checked: a name may resolve to something else the next time.
  */
 
-/** What a guard of requests asks; tests have their own. */
+/** The functions that a guard of requests calls; tests have their own. */
 export interface Addresses {
   /** all addresses of a host name */
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>
@@ -18,7 +19,10 @@ export const REAL_ADDRESSES: Addresses = {
   isPublic: (address) => addressRange(address) === 'unicast',
 }
 
-/** A server must not be asked what a manifest, a node or a redirect says, or not again. The message is a part of a line. */
+/**
+ * A manifest, a node or a redirect leads to a server that must not be asked, or not again. The
+ * message is a part of a line.
+ */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest'
 }
@@ -37,7 +41,7 @@ export function onlyAllowed(
   throw new RefusedRequest(`leads to ${shown}, an address that is not public`)
 }
 
-/** The host of a URL as `node:net` takes it: an IPv6 address without brackets. */
+/** Returns the host of a URL as `node:net` takes it: an IPv6 address without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/[[\]]/g, '')
 }

@@ -25,14 +25,14 @@ export interface RLPTarget {
   readonly of?: RLPTarget
 }
 
-/** The target of the field `name` (with its point) of a Go structure; `type` is the field's Go type. */
+/** Returns the target of the field `name` (with its point) of a Go structure; `type` is the field's Go type. */
 export function rlpField(of: RLPTarget, name: string, type: string): RLPTarget {
   return { type, path: `${of.path === '' ? `(${of.type})` : of.path}${name}`, of }
 }
 
 const HUGE = 0x1_0000_0000_0000
 
-/** A cursor over the whole of `bytes` from `offset`. */
+/** Opens a cursor over the whole of `bytes` from `offset`. */
 export function openRLP(bytes: Uint8Array, offset = 0): RLPCursor {
   return { bytes, offset, end: bytes.length }
 }
@@ -42,7 +42,7 @@ function fail(message: string, target: RLPTarget): never {
   throw new DecodingError(`rlp: ${message} for ${target.type}${path}`)
 }
 
-/** The length in the bytes after a long header; the cursor moves past them. */
+/** Reads the length in the bytes after a long header; the cursor moves past them. */
 function readLongLength(cursor: RLPCursor, size: number, target: RLPTarget): number {
   const { bytes, offset } = cursor
   if (offset + size > cursor.end) throw new DecodingError('unexpected EOF')
@@ -69,12 +69,12 @@ function checkLength(cursor: RLPCursor, length: number): void {
   )
 }
 
-/** Whether the list (or input) that is being read has no further item. */
+/** Returns whether the list (or input) that is being read has no further item. */
 export function atEnd(cursor: RLPCursor): boolean {
   return cursor.offset >= cursor.end
 }
 
-/** Whether the next item is a list; false at the end. */
+/** Returns whether the next item is a list; false at the end. */
 export function isListNext(cursor: RLPCursor): boolean {
   return cursor.offset < cursor.end && cursor.bytes[cursor.offset]! >= 0xc0
 }
@@ -172,12 +172,15 @@ export class EncodedItem {
   }
 }
 
-/** What {@link decodeRLP} gives: a byte string or a list. */
+/** A decoded value, as {@link decodeRLP} returns it: a byte string or a list. */
 export type RLPItem = Uint8Array | readonly RLPItem[]
 /** The same with lists that stayed encoded. */
 export type PartlyEncodedItem = Uint8Array | EncodedItem | readonly PartlyEncodedItem[]
 
-/** The most lists in one another that are read: readers are recursive, and what they read must not depend on a thread's stack. */
+/**
+ * Most lists in one another that are read: readers are recursive, and the accepted depth must not
+ * depend on a thread's stack.
+ */
 const MAX_DEPTH = 64
 
 /**
@@ -189,7 +192,8 @@ export function decodeRLP(bytes: Uint8Array): RLPItem {
 }
 
 /**
- * As {@link decodeRLP}, but lists in `depth` lists stay encoded, and are not looked into: for those that few ask for.
+ * Decodes like {@link decodeRLP}, except that lists in `depth` lists stay encoded, and are not
+ * checked: for lists that few callers need.
  * @throws DecodingError as {@link decodeRLP}
  */
 export function decodeDownTo(bytes: Uint8Array, depth: number): PartlyEncodedItem {
@@ -248,8 +252,8 @@ function passItem(cursor: RLPCursor, left: { items: number }, level = 0): void {
 }
 
 /**
- * The position of the content of the item at `at`. For bytes that were checked when they were stored: it does not check that the
- * encoding is canonical.
+ * Returns the position of the content of the item at `at`. For bytes that were checked when they
+ * were stored: it does not check that the encoding is canonical.
  * @throws DecodingError when the item goes past the end of `rlp`
  */
 export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: number; end: number } {
@@ -269,10 +273,10 @@ export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: n
   return { isList, start, end: start + length }
 }
 
-/** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */
+/** A value to encode with {@link encodeRLP}: bytes, an unsigned integer or a list. */
 export type RLPInput = Uint8Array | bigint | EncodedItem | readonly RLPInput[]
 
-/** The canonical RLP of `input`. Integers are written in their minimal big-endian form. */
+/** Returns the canonical RLP of `input`. Integers are written in their minimal big-endian form. */
 export function encodeRLP(input: RLPInput): Uint8Array {
   if (input instanceof Uint8Array) return encodeString(input)
   if (input instanceof EncodedItem) return input.bytes.slice()
@@ -291,7 +295,10 @@ function encodeString(bytes: Uint8Array): Uint8Array {
   return out
 }
 
-/** Bytes of the header of a string or list of `length` bytes. (Callers know that a single byte below 0x80 has no header.) */
+/**
+ * Returns the bytes of the header of a string or list of `length` bytes. (Callers know that a
+ * single byte below 0x80 has no header.)
+ */
 export function headerLength(length: number): number {
   if (length < 56) return 1
   return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
@@ -309,18 +316,21 @@ export function writeHeader(out: Uint8Array, at: number, base: 0x80 | 0xc0, leng
   return at + 1 + size
 }
 
-/** Bytes of a list, or of a string longer than one byte, with its header. @param length of its content */
+/** Returns the bytes of a list, or of a string longer than one byte, with its header. @param length of its content */
 export function rlpLength(length: number): number {
   return headerLength(length) + length
 }
 
-/** Bytes of a string or an integer with its header. */
+/** Returns the bytes of a string or an integer with its header. */
 export function itemLength(item: Uint8Array | bigint): number {
   if (typeof item === 'bigint') return item < 0x80n ? 1 : rlpLength(integerLength(item))
   return item.length === 1 && item[0]! < 0x80 ? 1 : rlpLength(item.length)
 }
 
-/** The encoded size. Adds the payload size of each list to `lengths`, in pre-order, for the writing that follows. */
+/**
+ * Returns the encoded size. Adds the payload size of each list to `lengths`, in pre-order, for the
+ * writing that follows.
+ */
 function measure(input: RLPInput, lengths: number[]): number {
   if (input instanceof Uint8Array || typeof input === 'bigint') return itemLength(input)
   if (input instanceof EncodedItem) return input.bytes.length
@@ -334,7 +344,7 @@ function measure(input: RLPInput, lengths: number[]): number {
 /** Most integers are gas, nonces and fees. Up to this value they are handled as machine integers. */
 const SMALL_INTEGER = 0xffff_ffffn
 
-/** Bytes of an integer without leading zeros. */
+/** Returns the bytes of an integer without leading zeros. */
 function integerLength(integer: bigint): number {
   let value = integer
   let above = 0
@@ -395,7 +405,7 @@ function writeString(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return start + length
 }
 
-/** The RLP list of items that are encoded already. */
+/** Returns the RLP list of items that are encoded already. */
 export function encodeRLPList(encodedItems: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const item of encodedItems) length += item.length

@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from './location.ts'
 
 const require = createRequire(PACKAGE_ROOT)
 
-/** Loaded at the first use, because most threads only recover keys, with the native addon. */
+/** Loads the library at the first use, because most threads only recover keys, with the native addon. */
 function loadNoble(): typeof import('@noble/curves/secp256k1.js')['secp256k1'] {
   return (require('@noble/curves/secp256k1.js') as typeof import('@noble/curves/secp256k1.js')).secp256k1
 }
@@ -16,8 +16,9 @@ export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03
 export const SECP256K1_HALF_ORDER = SECP256K1_ORDER / 2n
 
 /**
- * Whether a library of curves has refused its input, for which it throws a plain `Error`. Anything else that is thrown is a bug or the
- * failure of this machine: it says nothing of a key or a signature, and other nodes may not have it.
+ * Returns whether a library of curves has refused its input, for which it throws a plain `Error`.
+ * Anything else that is thrown is a bug or the failure of this machine: it says nothing of a key or
+ * a signature, and other nodes may not have it.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
@@ -26,7 +27,7 @@ export function isRefusal(error: unknown): boolean {
 /** Recovers the 64-byte public key (without the 0x04 prefix); undefined when no key fits. */
 type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
 
-/** With @noble/curves: about 1.4 ms. */
+/** Recovers with @noble/curves: about 1.4 ms. */
 export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) => {
   const { Signature } = loadNoble()
   try {
@@ -121,7 +122,7 @@ function nativeVerification(): VerifySignature | undefined {
 
 const verify: VerifySignature = verifyNatively ?? verifyWithNoble
 
-/** {@link VerifySignature} for bytes of any length. */
+/** Verifies like {@link VerifySignature}, for bytes of any length. */
 export function verifySignature(digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean {
   return signature.length === 64 && publicKey.length === 33 && verify(digest, signature, publicKey)
 }
@@ -156,12 +157,12 @@ function nativeDecompression(): DecompressPublicKey | undefined {
 
 const decompress: DecompressPublicKey = decompressNatively ?? decompressWithNoble
 
-/** {@link DecompressPublicKey} for bytes of any length. */
+/** Decompresses like {@link DecompressPublicKey}, for bytes of any length. */
 export function decompressPublicKey(publicKey: Uint8Array): Uint8Array | undefined {
   return publicKey.length === 33 ? decompress(publicKey) : undefined
 }
 
-/** The 33-byte form of a 64-byte key. */
+/** Returns the 33-byte form of a 64-byte key. */
 export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
   const out = new Uint8Array(33)
   out[0] = 2 + (publicKey[63]! & 1)
@@ -172,8 +173,8 @@ export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
 const recover: RecoverPublicKey = recoverNatively ?? recoverWithNoble
 
 /**
- * The 64-byte public key that signed `digest`, or undefined when (r, s) is out of range or belongs to no key. A high s is accepted:
- * the caller checks EIP-2's bound.
+ * Returns the 64-byte public key that signed `digest`, or undefined when (r, s) is out of range or
+ * belongs to no key. A high s is accepted: the caller checks EIP-2's bound.
  */
 export function recoverPublicKey(digest: Uint8Array, recovery: 0 | 1, r: bigint, s: bigint): Uint8Array | undefined {
   if (r <= 0n || r >= SECP256K1_ORDER || s <= 0n || s >= SECP256K1_ORDER) return undefined
@@ -190,7 +191,7 @@ export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {
   return keccak256(publicKey).slice(12)
 }
 
-/** The 33-byte public key of a private key. @throws Error when the private key is invalid */
+/** Returns the 33-byte public key of a private key. @throws Error when the private key is invalid */
 export function privateToPublicKey(privateKey: Uint8Array): Uint8Array {
   return loadNoble().getPublicKey(privateKey, true)
 }

@@ -37,7 +37,7 @@ export function checkKnownAnswers(answers: readonly KnownAnswer[]): void {
       throw selfTestError(what, 'fails', error)
     }
     if (found !== expected)
-      throw selfTestError(what, `gives ${found.slice(0, 80) || 'nothing'} in place of ${expected.slice(0, 80)}`)
+      throw selfTestError(what, `returned ${found.slice(0, 80) || 'nothing'} instead of ${expected.slice(0, 80)}`)
   }
 }
 
@@ -57,7 +57,10 @@ function characters(text: string): string {
   return Array.from(text, (character) => character.charCodeAt(0)).join()
 }
 
-/** Whether the signature verifies, and whether it does with another digest and with a high s, as EIP-2 forbids. */
+/**
+ * Returns whether the signature verifies, and whether it does with another digest and with a high
+ * s, as EIP-2 forbids.
+ */
 function verdicts(): string {
   const key = hexToBytes(`02${BASE_X}`)
   const signature = hexToBytes(R.toString(16) + S.toString(16))
@@ -70,7 +73,7 @@ function hexOrNone(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? 'none' : bytesToHex(bytes)
 }
 
-/** What every thread uses: keys of maps, hex, signatures. */
+/** Known answers that every thread checks: keys of maps, hex, signatures. */
 export const PRIMITIVE_ANSWERS: readonly KnownAnswer[] = [
   { what: 'latin1Slice of Buffer', run: () => characters(bytesKey(BYTES)), expected: BYTES.join() },
   {

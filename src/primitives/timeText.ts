@@ -4,9 +4,10 @@ const NANOS = 1_000_000_000n
 const NANOS_PER_MS = 1_000_000n
 
 /**
- * RFC 3339 with as many decimals as needed, e.g. `2026-01-01T00:00:00.4Z`.
+ * Formats as RFC 3339 with as many decimals as needed, e.g. `2026-01-01T00:00:00.4Z`.
  * @param nanos since the epoch
- * @param group the number of decimals is a multiple of this: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
+ * @param group the number of decimals is a multiple of this: 3 in protobuf's JSON,
+ * `2026-01-01T00:00:00.400Z`
  */
 export function formatTimestamp(nanos: bigint, group = 1): string {
   const fraction = ((nanos % NANOS) + NANOS) % NANOS
@@ -17,7 +18,7 @@ export function formatTimestamp(nanos: bigint, group = 1): string {
   return `${whole}${decimalsOf(fraction, group)}Z`
 }
 
-/** `.` and the decimals of nanoseconds; nothing when there are none. */
+/** Returns `.` and the decimals of the nanoseconds; nothing for zero nanoseconds. */
 function decimalsOf(fraction: bigint, group: number): string {
   const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
   return digits === '' ? '' : `.${digits.padEnd(Math.ceil(digits.length / group) * group, '0')}`

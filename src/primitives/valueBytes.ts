@@ -1,4 +1,4 @@
-/** About the bytes that plain data takes: its texts, bytes and names, and 8 for each value. */
+/** Returns about the bytes that plain data takes: its texts, bytes and names, and 8 for each value. */
 export function bytesOf(value: unknown): number {
   let bytes = 0
   const left: unknown[] = [value]

@@ -3,7 +3,7 @@ interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => WasmModule
   readonly Instance: new (module: WasmModule, imports?: WasmImports) => { readonly exports: object }
   readonly Memory: new (limits: { readonly initial: number; readonly maximum?: number }) => WasmMemory
-  /** what a trap throws */
+  /** the error that a trap throws */
   readonly RuntimeError: new (
     message?: string,
   ) => Error

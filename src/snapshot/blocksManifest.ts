@@ -7,18 +7,19 @@ import { chainId, hex, mirrors, parseManifest, unusableManifest } from './manife
 import type { ManifestKind } from './publicFiles.ts'
 
 /*
- * `manifest.json` of a directory with the blocks of a chain, in files of the format of segments, for any web server. Nobody trusts it, nor
- * the files: who takes blocks from there verifies and executes them.
+ * `manifest.json` of a directory with the blocks of a chain, in files of the format of segments,
+ * for any web server. Neither the manifest nor the files are trusted: a node that takes blocks from
+ * there verifies and executes them.
  */
 
 /** More than a file takes: an export ends one after {@link FILE_BYTES} of blocks, and one block has some megabytes. */
 const MAX_FILE_BYTES = 256 << 20
-/** An export begins the next file after so many bytes of blocks, before they are packed: whoever reads one has it in memory. */
+/** An export starts the next file after so many bytes of unpacked blocks, since a reader has a whole file in memory. */
 export const FILE_BYTES = 64 << 20
 /** 537 million blocks, or 4 TB. */
 const MAX_FILES = 65_536
 
-/** What a directory with blocks has. */
+/** Contents of a directory with blocks. */
 export interface BlocksManifest {
   /** native chain ID */
   readonly chainId: string
@@ -81,7 +82,7 @@ export function readBlocksManifest(bytes: Uint8Array): BlocksManifest {
 
 const WHAT = 'the blocks'
 
-/** The text of `manifest.json`: the same for the same manifest. */
+/** Returns the text of `manifest.json`: the same for the same manifest. */
 export function encodeBlocksManifest({ chainId, evmChainId, genesisHash, mirrors, files }: BlocksManifest): string {
   const json = {
     kind: 'blocks',

@@ -19,8 +19,9 @@ import {
 import type { Account } from '../state/reader.ts'
 
 /**
- * A chunk of a snapshot: a part of it that is proved by itself (src/snapshot/verifyChunk.ts). Ranges are of the tries' keys, and both
- * bounds belong to them. Entries are in ascending order of these keys, and bring what the keys are hashes of.
+ * A chunk of a snapshot: a part that is proved by itself (src/snapshot/verifyChunk.ts). Ranges are
+ * over the tries' keys and include both bounds. Entries are in ascending order of these keys, and
+ * contain the values whose hashes are the keys.
  */
 export type Chunk = StateChunk | BlocksChunk
 
@@ -40,7 +41,7 @@ export interface AccountsChunk {
 export interface AccountEntry extends Account {
   readonly address: Address
   readonly storageRoot: Hash
-  /** all slots of the account that are set; undefined: they are in chunks of their own */
+  /** all slots of the account that are set; undefined when they are in chunks of their own */
   readonly slots: readonly SlotEntry[] | undefined
 }
 
@@ -79,7 +80,7 @@ export interface NativeEntry {
   readonly value: Uint8Array
 }
 
-/** Codes of accounts, ascending by their keccak256, none twice. */
+/** Contract code, ascending by its keccak256, none twice. */
 export interface CodesChunk {
   readonly kind: 'codes'
   readonly codes: readonly Uint8Array[]
@@ -99,17 +100,18 @@ export interface BlockEntry {
   readonly header: Uint8Array
 }
 
-/** The bytes are no chunk, or a chunk is not part of the state that it should be part of. */
+/** The bytes are not a chunk, or a chunk is not part of the state that it should be part of. */
 export class ChunkError extends Error {
   override readonly name = 'ChunkError'
 }
 
-/** Largest chunk as it is stored and sent, and the largest content that one is unpacked to. Makers aim at a quarter of that. */
+/** Largest size of a chunk as it is stored and sent, and of its unpacked content. Makers aim at a quarter of these. */
 export const MAX_PACKED_BYTES = 16 << 20
 export const MAX_UNPACKED_BYTES = 32 << 20
 /**
- * Most accounts and slots, native entries, codes or blocks in a chunk. A decoded entry takes some hundred bytes of memory besides its own,
- * so without this bound a chunk of tiny ones would take gigabytes.
+ * Most accounts and slots, native entries, pieces of contract code or blocks in a chunk. A decoded entry
+ * takes some hundred bytes of memory in addition to its own, so without this bound a chunk of tiny
+ * ones would take gigabytes.
  */
 export const MAX_CHUNK_ENTRIES = 1 << 19
 /** Most nodes of a proof: two paths of at most 65 nodes. */
@@ -123,8 +125,9 @@ const MAX_WINDOW_LOG = 25
 const ELSEWHERE = new Uint8Array(0)
 
 /**
- * RLP of a chunk: a list of the number of its kind (the position in `KINDS`), then the fields in the order of their types above; an
- * account is the list [address, nonce, balance, code hash, storage root, slots or no bytes], the other entries are lists of two.
+ * Encodes a chunk in RLP: a list of the number of its kind (the position in `KINDS`), then the
+ * fields in the order of their types above. An account is the list [address, nonce, balance, code
+ * hash, storage root, slots or no bytes]; the other entries are lists of two.
  */
 export function encodeChunk(chunk: Chunk): Uint8Array {
   return encodeRLP([BigInt(KINDS.indexOf(chunk.kind)), ...fieldsOf(chunk)])
@@ -140,17 +143,17 @@ export function decodeChunk(content: Uint8Array): Chunk {
   try {
     return new ChunkReader(content).read()
   } catch (cause) {
-    if (cause instanceof DecodingError) throw new ChunkError(`no chunk: ${cause.message}`, { cause })
+    if (cause instanceof DecodingError) throw new ChunkError(`invalid chunk: ${cause.message}`, { cause })
     throw cause
   }
 }
 
-/** Compresses an encoded chunk. The same version of Node.js gives the same bytes on all machines. */
+/** Compresses an encoded chunk. The same version of Node.js produces the same bytes on all machines. */
 export function packChunk(content: Uint8Array): Uint8Array {
   return zstdCompressSync(content, { params: { [constants.ZSTD_c_compressionLevel]: COMPRESSION_LEVEL } })
 }
 
-/** @throws ChunkError when it is no zstd frame, or too large before or after */
+/** @throws ChunkError when it is not a zstd frame, or too large before or after */
 export function unpackChunk(packed: Uint8Array): Uint8Array {
   if (packed.length > MAX_PACKED_BYTES) throw new ChunkError(`a packed chunk has more than ${MAX_PACKED_BYTES} bytes`)
   try {
@@ -161,7 +164,8 @@ export function unpackChunk(packed: Uint8Array): Uint8Array {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     if (code === 'ERR_BUFFER_TOO_LARGE') throw new ChunkError(`a chunk has more than ${MAX_UNPACKED_BYTES} bytes`)
-    if (code?.startsWith('ZSTD_') || code === 'Z_BUF_ERROR') throw new ChunkError(`no chunk: ${message}`, { cause })
+    if (code?.startsWith('ZSTD_') || code === 'Z_BUF_ERROR')
+      throw new ChunkError(`invalid chunk: ${message}`, { cause })
     throw cause
   }
 }
@@ -197,7 +201,7 @@ function slotItem({ slot, value }: SlotEntry): RLPInput {
   return [slot, value]
 }
 
-/** What the errors of the codec call the parts of a chunk. */
+/** Names that the codec's errors use for the parts of a chunk. */
 const CHUNK: RLPTarget = { type: 'chunk', path: '' }
 const part = (type: string): RLPTarget => ({ type, path: '', of: CHUNK })
 const KIND = part('kind')
@@ -225,7 +229,7 @@ class ChunkReader {
     const end = enterList(cursor, CHUNK)
     const chunk = this.#fields(KINDS[Number(readInteger(cursor, 1, KIND))])
     leaveList(cursor, end, CHUNK)
-    if (!atEnd(cursor)) throw new ChunkError('no chunk: bytes follow it')
+    if (!atEnd(cursor)) throw new ChunkError('invalid chunk: bytes follow it')
     return chunk
   }
 
@@ -260,7 +264,7 @@ class ChunkReader {
         return { kind, from, blocks: this.#list(ENTRIES, () => this.#block()) }
       }
       default:
-        throw new ChunkError('no chunk: its kind is not known, a later version may have made it')
+        throw new ChunkError('invalid chunk: its kind is not known, a later version may have made it')
     }
   }
 
@@ -294,7 +298,7 @@ class ChunkReader {
       const slot = readFixedBytes(cursor, 32, SLOT)
       const value = this.#filled(SLOT)
       if (value.length > 32 || value[0] === 0)
-        throw new ChunkError('no chunk: a slot has another value than 1 to 2^256-1')
+        throw new ChunkError('invalid chunk: a slot has another value than 1 to 2^256-1')
       leaveList(cursor, end, SLOT)
       return { slot, value }
     })
@@ -320,7 +324,7 @@ class ChunkReader {
     const nodes: Uint8Array[] = []
     while (!atEnd(cursor)) {
       if (nodes.length === MAX_PROOF_NODES)
-        throw new ChunkError(`no chunk: a proof has more than ${MAX_PROOF_NODES} nodes`)
+        throw new ChunkError(`invalid chunk: a proof has more than ${MAX_PROOF_NODES} nodes`)
       nodes.push(readBytes(cursor, NODE))
     }
     leaveList(cursor, end, PROOF)
@@ -333,17 +337,17 @@ class ChunkReader {
     const items: T[] = []
     while (!atEnd(cursor)) {
       if (this.#entries++ === MAX_CHUNK_ENTRIES)
-        throw new ChunkError(`no chunk: it has more than ${MAX_CHUNK_ENTRIES} entries`)
+        throw new ChunkError(`invalid chunk: it has more than ${MAX_CHUNK_ENTRIES} entries`)
       items.push(read())
     }
     leaveList(cursor, end, target)
     return items
   }
 
-  /** Bytes that cannot be none. */
+  /** Reads bytes that must not be empty. */
   #filled(target: RLPTarget): Uint8Array {
     const bytes = readBytes(this.#cursor, target)
-    if (bytes.length === 0) throw new ChunkError(`no chunk: a ${target.type} has an empty part`)
+    if (bytes.length === 0) throw new ChunkError(`invalid chunk: a ${target.type} has an empty part`)
     return bytes
   }
 }

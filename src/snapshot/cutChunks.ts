@@ -11,30 +11,34 @@ import { type StateSortOptions, sortedAccounts, sortedCodes, sortedNative, sorte
 export interface CutOptions extends StateSortOptions {
   /** a chunk ends before the entry that would make it larger; an entry that is larger by itself has a chunk of its own */
   readonly chunkBytes?: number
-  /** up to so many slots are with their account, more in chunks of their own */
+  /** at most this many slots are with their account, more are in chunks of their own */
   readonly inlineSlots?: number
 }
 
 /** Nodes that have the same state and these sizes make the same chunks. */
 const CHUNK_BYTES = 8 << 20
 /**
- * Some 2 MiB. Each larger storage takes a chunk at least, of which a manifest may list 65,536: with a low limit, somebody could make that
- * many storages for the price of their slots, and then there would be no snapshots any more.
+ * Some 2 MiB. Each larger storage takes a chunk at least, and a manifest may list 65,536 chunks.
+ * With a low limit, an attacker could make that many storages for the price of their slots, and
+ * then there would be no snapshots any more.
  */
 const INLINE_SLOTS = 32_768
 
-/** What entries take in a chunk, about: an account without its slots, a slot or native entry besides its bytes. */
+/**
+ * Approximate bytes of an entry in a chunk: an account without its slots; a slot or native entry
+ * besides its own bytes.
+ */
 const ACCOUNT_BYTES = 140
 const ENTRY_BYTES = 8
-/** Each entry counts for so much at least, so that a chunk of tiny ones is far from `MAX_CHUNK_ENTRIES`. */
+/** Each entry counts for at least this much, so that a chunk of tiny ones is far from `MAX_CHUNK_ENTRIES`. */
 const LEAST_BYTES = 32
 
 const HIGHEST: Hash = new Uint8Array(32).fill(0xff)
 
 /**
- * The chunks of a state: accounts, the storage of those with more slots than are with their
- * account, in the same order, native entries, codes. The ranges of the accounts, of each storage and of the native entries cover all keys
- * without gap or overlap.
+ * Yields the chunks of a state: accounts, the storage of those with more slots than are with their
+ * account, in the same order, native entries, contract code. The ranges of the accounts, of each
+ * storage and of the native entries cover all keys without gap or overlap.
  * @throws DatabaseError
  */
 export async function* cutChunks(db: StateColumns, options: CutOptions): AsyncGenerator<StateChunk, void, void> {
@@ -171,7 +175,7 @@ function bytesOf(length: number): number {
   return Math.max(ENTRY_BYTES + length, LEAST_BYTES)
 }
 
-/** The nodes from the root to the leaf of an account. */
+/** Returns the nodes from the root to the leaf of an account. */
 function proveAccount(db: StateColumns, address: Address): Uint8Array[] {
   const path = keccak256(address)
   return proveRange(db, ACCOUNT_TRIE, path, path)

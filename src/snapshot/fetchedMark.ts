@@ -4,18 +4,19 @@ import { join } from 'node:path'
 import { MANIFEST_NAME } from './manifest.ts'
 
 /*
- * A snapshot that a peer is fetching has to stay until that peer has all of it: the next one has other chunks, with which it would begin
- * anew, again and again where a restore takes longer than snapshots stay. The thread that serves peers leaves a mark in the directory of
- * the snapshot, and the one that removes old snapshots looks for it.
+ * A snapshot that a peer is fetching has to stay until the peer has the whole. The next snapshot
+ * has other chunks, so the peer would have to start again, over and over where a restore takes
+ * longer than snapshots stay. The thread that serves peers writes a mark to the directory of the
+ * snapshot, and the one that removes old snapshots checks for it.
  */
 
 /** Has the time when a peer last got something of the snapshot, milliseconds since the epoch, as text. */
 const MARK_NAME = 'fetched'
-/** The mark is written again after so long. */
+/** The mark is written again after this time. */
 const WRITTEN_MS = 60_000
-/** A snapshot of which nobody got anything for so long is not being fetched any more. */
+/** A snapshot is no longer being fetched when no peer has got a piece for this time. */
 const FETCHED_MS = 600_000
-/** Since it was made: whoever asks for a piece now and then keeps no snapshot for longer. */
+/** Longest time since a snapshot was made: a peer that asks for a piece now and then cannot keep it for longer. */
 const LONGEST_MS = 86_400_000
 
 /** Notes that peers get something of snapshots. */
@@ -44,7 +45,7 @@ export class FetchedMarks {
   }
 }
 
-/** Whether a peer is fetching the snapshot in this directory, and may. @param nowMs since the epoch */
+/** Returns whether a peer is fetching the snapshot in this directory, and may. @param nowMs since the epoch */
 export function isBeingFetched(directory: string, nowMs: number): boolean {
   try {
     const fetchedMs = Number(readFileSync(join(directory, MARK_NAME), 'utf8'))

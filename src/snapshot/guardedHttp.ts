@@ -11,10 +11,12 @@ const REDIRECTS: readonly (number | undefined)[] = [301, 302, 303, 307, 308]
 const IDLE_MS = 15_000
 
 /**
- * GET requests to the address that the operator has set, and to others that servers name, which nobody trusts: those may not lead to this
- * machine or into its network, where services believe whoever reaches them. So every address that is connected to has to be public, by
- * the answer of the very look-up that the connection uses: a name may resolve to something else the next time. Only where the
- * operator's own host is in such a network itself, all addresses are allowed; that is decided once, at the first request.
+ * GET requests to the address that the operator has set, and to others that servers name. The
+ * latter are not trusted: they may not lead to this machine or into its network, where services
+ * trust every client that reaches them. So every address that is connected to has to be public, by
+ * the answer of the very look-up that the connection uses: a name may resolve to something else the
+ * next time. Only where the operator's own host is in such a network itself, all addresses are
+ * allowed; that is decided once, at the first request.
  */
 export class GuardedHttp {
   readonly #own: URL
@@ -36,7 +38,7 @@ export class GuardedHttp {
   }
 
   /**
-   * The answer after redirects, whose body the caller reads or destroys.
+   * Returns the answer after redirects, whose body the caller reads or destroys.
    * @throws RefusedRequest; errors of the connection; the signal's reason, as it is or as an AbortError
    */
   async get(address: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
@@ -48,7 +50,7 @@ export class GuardedHttp {
       if (!REDIRECTS.includes(response.statusCode) || location === undefined) return response
       response.destroy()
       if (redirects === MAX_REDIRECTS) throw new RefusedRequest(`redirects more than ${MAX_REDIRECTS} times`)
-      if (!URL.canParse(location, url.href)) throw new RefusedRequest('redirects to what is no URL')
+      if (!URL.canParse(location, url.href)) throw new RefusedRequest('redirects to an invalid URL')
       url = new URL(location, url)
       if (url.protocol !== 'http:' && url.protocol !== 'https:') {
         throw new RefusedRequest(`redirects to ${url.protocol.slice(0, 40)}, which is neither http nor https`)
@@ -80,7 +82,7 @@ export class GuardedHttp {
         signal,
       })
       request.on('response', resolve)
-      // Stays: an error after the answer has begun is told to who reads it, too.
+      // Stays: an error after the answer has begun is passed to its reader, too.
       request.on('error', reject)
       request.end()
     })

@@ -13,11 +13,11 @@ export function readListedChunk<Listed extends ManifestChunk>(packed: Uint8Array
     throw new ChunkError(`it unpacks to ${content.length} bytes, not ${listed.unpackedBytes}`)
   }
   const chunk = decodeChunk(content)
-  if (!isListed(chunk, listed)) throw new ChunkError('it holds something else than the manifest says')
+  if (!isListed(chunk, listed)) throw new ChunkError('its content is not what the manifest says')
   return chunk as ChunkOf<Listed>
 }
 
-/** What a file of such a chunk has in it. */
+/** The content of a listed chunk's file. */
 export type ChunkOf<Listed extends Pick<ManifestChunk, 'kind'>> = Extract<Chunk, Pick<Listed, 'kind'>>
 
 function isListed(chunk: Chunk, listed: ManifestChunk): boolean {

@@ -46,7 +46,7 @@ import { verifyChunk } from './verifyChunk.ts'
  */
 export const BLOCKS_AFTER_SNAPSHOT = 3
 
-/** What a snapshot says of its chain. */
+/** The chain's parameters that a snapshot names. */
 export type SnapshotChain = Pick<ChainConfig, 'chainId' | 'evmChainId' | 'genesisHash' | 'validatorRanksHeight'>
 
 export interface MakeOptions {
@@ -54,13 +54,13 @@ export interface MakeOptions {
   readonly height: number
   /** of the snapshot, which must not exist; it appears when the snapshot is complete */
   readonly directory: string
-  /** approximate memory of a sort, of which two run at the same time */
+  /** approximate memory of a sort; two sorts run at the same time */
   readonly sortBytes?: number
   /** sizes of chunks; all nodes have to use the same ones */
   readonly sizes?: Pick<CutOptions, 'chunkBytes' | 'inlineSlots'>
   /** URLs of other directories that will have the same files; nodes that make the same snapshot for peers have to name the same ones */
   readonly mirrors?: readonly string[]
-  /** awaited after each small part of the work, with what there is so far; what it throws ends the work */
+  /** awaited after each small part of the work, with the result so far; an error that it throws ends the work */
   readonly pause?: (made: MadeSnapshot) => Promise<void> | void
   /** bytes that can be written to the file system of a directory */
   readonly freeBytes?: (directory: string) => Promise<number>
@@ -74,25 +74,30 @@ export interface MadeSnapshot {
 
 /** Changes of the blocks above the snapshot's are undone in memory, some hundred bytes each. */
 const MAX_UNDONE_ENTRIES = 1_000_000
-/** What stays free on the disk: a node that runs there ends when it cannot write its blocks any more, and a snapshot can wait. */
+/**
+ * Disk space that stays free: a node on the same disk stops when it cannot write its blocks, and a
+ * snapshot can wait.
+ */
 const ROOM_LEFT_BYTES = 512 << 20
 /** Entries that are read without a pause. */
 const ENTRIES_PER_PAUSE = 2_000
-/** As for chunks of the state: see `cutChunks`. */
+/** Size of chunks, as for those of the state: see `cutChunks`. */
 const CHUNK_BYTES = 8 << 20
 
 /**
  * Makes a snapshot of the state after one block. Two nodes of a chain make the same files at the same height. Each chunk is proved
  * against the state root of the block before it is written, so that a damaged database makes no snapshot. Steps:
  *
- * 1. The files are written and synced in `.<name>.making` beside `directory`: chunks, then the manifest.
+ * 1. The files are written and synced in `.<name>.making` next to `directory`: chunks, then the
+ *    manifest.
  * 2. The directory of files is synced, so that a complete name means complete files.
  * 3. It gets its name, durably.
  *
- * Nothing is left when it fails. What a killed process leaves has a name that {@link isUnfinished} tells.
+ * Nothing is left when it fails. A killed process leaves a directory with a name that
+ * {@link isUnfinished} recognizes.
  * @param snapshot of the database, which stays open until this returns
- * @throws ManifestError for mirrors that cannot be named; SnapshotError when there cannot be one, or the disk takes no more; DatabaseError
- * when the database is damaged
+ * @throws ManifestError for mirrors that cannot be named; SnapshotError when there cannot be one,
+ * or the disk is full; DatabaseError when the database is damaged
  */
 export async function makeSnapshot(
   snapshot: DatabaseReader,
@@ -127,7 +132,7 @@ export async function makeSnapshot(
 
 const UNFINISHED = '.making'
 
-/** Whether the name is that of a directory in which a snapshot is made, or was when its maker was killed. */
+/** Returns whether the name is that of a directory in which a snapshot is made, or was when its maker was killed. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith('.') && name.endsWith(UNFINISHED)
 }
@@ -183,7 +188,7 @@ async function writeChunks(
       throw new SnapshotError(`a snapshot of block ${height} is larger than snapshots can be`)
     }
     try {
-      // What others will read is checked, not what it was made of.
+      // The files that others will read are checked, not their sources.
       check(decodeChunk(content))
     } catch (error) {
       if (error instanceof ChunkError) throw damagedIn(snapshot, error.message)
@@ -233,7 +238,7 @@ function madeOf(chunks: readonly ManifestChunk[]): MadeSnapshot {
 type ChunkRange = DistributiveOmit<ManifestChunk, 'sha256' | 'bytes' | 'unpackedBytes'>
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
-/** What a manifest says of a chunk besides its file. */
+/** Returns the manifest's entry for a chunk, without its file. */
 function rangeOf(chunk: Chunk): ChunkRange {
   switch (chunk.kind) {
     case 'accounts':
@@ -266,7 +271,7 @@ async function openState(
   )
 }
 
-/** The same columns, with pauses in long reads. */
+/** Returns the same columns, with pauses in long reads. */
 function withPauses(state: StateColumns, rest: () => Promise<void> | void): StateColumns {
   return {
     get: (key) => state.get(key),

@@ -8,12 +8,16 @@ import { RULES } from '../storage/format.ts'
 import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './chunk.ts'
 
 /*
- * `manifest.json` of a snapshot: of which block it is, and which chunks it has. Nobody trusts it: the light blocks in it have to be
- * verified by a light client, and each chunk against the state root that follows from them. Reading it checks what it alone can tell.
+ * `manifest.json` of a snapshot: which block it is of, and which chunks it has. It is not trusted:
+ * a light client has to verify its light blocks, and each chunk is verified against the state root
+ * that follows from them. Reading it checks everything that needs no other file.
  */
 
 export const MANIFEST_NAME = 'manifest.json'
-/** Whether a directory has the name of a complete snapshot, its height, which it gets at the end (see `makeSnapshot`). */
+/**
+ * Returns whether a directory has the name of a complete snapshot, its height, which it gets at the
+ * end (see `makeSnapshot`).
+ */
 export function isSnapshotName(name: string): boolean {
   return /^[1-9]\d{0,14}$/.test(name)
 }
@@ -32,12 +36,15 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
-/** A snapshot cannot be made, or is not what it should be; the message says why, in one line. */
+/** A snapshot cannot be made, or is invalid; the message says why, in one line. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
-/** No server gives the files of a snapshot at present, or no peer has one that can be restored; the message says why, in one line. */
+/**
+ * No server can deliver the files of a snapshot now, or no peer has one that can be restored; the
+ * message says why, in one line.
+ */
 export class SnapshotUnavailableError extends Error {
   override readonly name = 'SnapshotUnavailableError'
 }
@@ -78,20 +85,20 @@ interface ChunkFile {
   readonly unpackedBytes: number
 }
 
-/** The file of a chunk, in the directory of the manifest. */
+/** Returns the file of a chunk, in the directory of the manifest. */
 export function chunkName({ sha256 }: Pick<ManifestChunk, 'sha256'>): string {
   return `${bytesToHex(sha256).slice(2)}.zst`
 }
 
 /** Messages name a chunk so. */
 export function describeChunk(chunk: ManifestChunk): string {
-  if (chunk.kind === 'codes') return 'codes'
+  if (chunk.kind === 'codes') return 'contract code'
   if (chunk.kind === 'blocks') return `blocks ${chunk.from} to ${chunk.to}`
   const owner = chunk.kind === 'storage' ? ` of ${bytesToHex(chunk.address)}` : ''
   return `${chunk.kind}${owner} from ${bytesToHex(chunk.first).slice(0, 10)}… on`
 }
 
-/** 0x and lower-case hex digits of so many bytes. */
+/** Returns the schema of 0x and lower-case hex digits of so many bytes. */
 export const hex = (bytes: number) =>
   z
     .string()
@@ -119,7 +126,7 @@ export const mirrors = z
   .max(MAX_MIRRORS)
   .optional()
 
-/** Whether a manifest may name these mirrors. @throws ManifestError */
+/** Checks whether a manifest may name these mirrors. @throws ManifestError */
 export function checkMirrors(urls: readonly string[]): void {
   const { success } = mirrors.safeParse(urls)
   if (!success) {
@@ -182,7 +189,7 @@ export function readManifest(bytes: Uint8Array): Manifest {
 }
 
 /**
- * The content of a `manifest.json`.
+ * Returns the content of a `manifest.json`.
  * @param what "the snapshot", for messages
  * @throws ManifestError
  */
@@ -290,14 +297,14 @@ function checkChunks({ chunks, height }: Manifest): void {
 
 type RangeChunk = Extract<ManifestChunk, { first: Hash }>
 
-/** Whether `chunk` belongs before `former`, by its kind or by the account of its storage. */
+/** Returns whether `chunk` belongs before `former`, by its kind or by the account of its storage. */
 function isBefore(chunk: ManifestChunk, former: ManifestChunk): boolean {
   if (chunk.kind !== former.kind) return KINDS.indexOf(chunk.kind) < KINDS.indexOf(former.kind)
   if (chunk.kind !== 'storage' || former.kind !== 'storage' || equalBytes(chunk.address, former.address)) return false
   return compareBytes(keccak256(chunk.address), keccak256(former.address)) < 0
 }
 
-/** The ranges of these chunks are all keys of a trie, each once, in ascending order. */
+/** Checks that the ranges of these chunks are all keys of a trie, each once, in ascending order. */
 function checkTiling(what: string, chunks: readonly RangeChunk[]): void {
   let next: Hash | undefined = FIRST_KEY
   for (const { first, last } of chunks) {
@@ -318,12 +325,12 @@ function checkBlocks(chunks: readonly Extract<ManifestChunk, { from: number }>[]
   if (next !== height + 1) fail(`the blocks from ${next} on are missing`)
 }
 
-/** The lowest block in a snapshot of this height. */
+/** Returns the lowest block in a snapshot of this height. */
 export function oldestSnapshotBlock(height: number): number {
   return Math.max(1, height - SNAPSHOT_BLOCKS + 1)
 }
 
-/** The next key; `key` is not the last one. */
+/** Returns the next key; `key` is not the last one. */
 export function keyAfter(key: Hash): Hash {
   const next = key.slice()
   let at = 31
@@ -338,7 +345,7 @@ function fail(problem: string): never {
   throw unusableManifest(WHAT, problem)
 }
 
-/** The bytes of `manifest.json`: the same for the same manifest. */
+/** Returns the bytes of `manifest.json`: the same for the same manifest. */
 export function encodeManifest(manifest: Manifest): Uint8Array {
   const { chainId, evmChainId, genesisHash, ethereumHeader, consensusHash, ethereumHash, stateRoot } = manifest
   const json = {

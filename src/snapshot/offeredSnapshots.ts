@@ -21,12 +21,13 @@ export interface FilePiece {
   readonly bytes: Uint8Array
 }
 
-/** What a node serves of its snapshots to peers. */
+/** A node's snapshots, as it serves them to peers. */
 export interface SnapshotSource {
-  /** the newest first */
+  /** Returns the offered snapshots, the newest first. */
   offers(): Promise<readonly OfferedSnapshot[]>
   /**
-   * Bytes of a manifest or chunk from `offset` on, at most `length`; fewer at the end of the file.
+   * Reads the bytes of a manifest or chunk from `offset` on, at most `length`; fewer at the end of
+   * the file.
    * @returns undefined when there is no such file (any more)
    */
   read(sha256: Uint8Array, offset: number, length: number): Promise<FilePiece | undefined>
@@ -43,8 +44,9 @@ interface Shelved {
 }
 
 /**
- * The snapshots below `root` (`HOMEDIR/snapshots`), each in a directory with its height as name. They never change, but come and go
- * while the node runs; a manifest is read once. One of which a peer gets something stays for a while, see fetchedMark.ts.
+ * Returns the snapshots below `root` (`HOMEDIR/snapshots`), each in a directory with its height as
+ * name. They never change, but appear and disappear while the node runs; a manifest is read once. A
+ * snapshot that a peer is fetching stays for a while, see fetchedMark.ts.
  * @param nowMs since the epoch
  */
 export function snapshotsIn(root: string, nowMs: () => number): SnapshotSource {
@@ -83,7 +85,7 @@ export function snapshotsIn(root: string, nowMs: () => number): SnapshotSource {
   }
 }
 
-/** undefined: it has been removed meanwhile */
+/** Returns undefined when it has been removed meanwhile. */
 async function shelve(directory: string, height: number): Promise<Shelved | undefined> {
   try {
     const manifest = await readFile(join(directory, MANIFEST_NAME))

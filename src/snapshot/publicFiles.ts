@@ -22,11 +22,14 @@ export interface PublicFiles<Manifest, File extends ListedFile> {
   readonly name: string
   /** @throws ManifestError, SnapshotError, SnapshotUnavailableError */
   manifest(): Promise<Manifest>
-  /** The bytes of a file, which have its hash. @throws SnapshotError, SnapshotUnavailableError; the signal's reason */
+  /**
+   * Fetches the bytes of a file, which have its hash. @throws SnapshotError,
+   * SnapshotUnavailableError; the signal's reason
+   */
   fetch(file: File, signal: AbortSignal): Promise<Uint8Array>
 }
 
-/** What a manifest is, and what it is called for the operator. */
+/** A kind of manifest, with its names for the operator. */
 export interface ManifestKind<Manifest, File> {
   /** @throws ManifestError */
   readonly read: (bytes: Uint8Array) => Manifest
@@ -42,11 +45,11 @@ export const SNAPSHOT_FILES: ManifestKind<Manifest, Pick<ManifestChunk, 'sha256'
   setting: 'SNAPSHOT_MANIFEST_URL',
 }
 
-/** What tests replace. */
+/** Options that tests replace. */
 type Surroundings = Pick<WebFilesOptions, 'sleep' | 'nowMs' | 'addresses'>
 
 /**
- * The files at an address. They come from the mirrors in the manifest, too.
+ * Returns the files at an address. They come from the mirrors in the manifest, too.
  * @param address http(s), of the manifest or of its directory
  */
 export function publicFiles<Manifest extends { readonly mirrors: readonly string[] }, File extends ListedFile>(

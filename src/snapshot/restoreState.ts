@@ -36,7 +36,7 @@ export class IncompleteStateError extends Error {
 
 /** no more -> height ‖ root: the state that is being restored */
 const TARGET = 0
-/** name of a chunk -> no bytes: the database has what it brings */
+/** name of a chunk -> no bytes: the database has its entries */
 const CHUNK = 1
 /** owner of a trie ‖ first key of a chunk's range -> its last key ‖ number of its entries, in the form of a height */
 const RANGE = 2
@@ -48,10 +48,12 @@ const CODE = 4
 const HASH_BYTES = 32
 
 /**
- * Writes the state of a snapshot into a database that has none. Chunks come in any order, but codes after all accounts: the root says
- * nothing of codes, and none is written that no account has. Each chunk is verified and written, with a record that it is done, in one
- * synced batch. So a restore that was cut off at any moment is opened again, and goes on with the chunks that are
- * missing. Nothing but a restore reads the database before `finish`, which checks that the state is complete and writes its head last.
+ * Writes the state of a snapshot into an empty database. Chunks come in any order, except that
+ * contract code comes after all accounts: the state root does not cover code by itself, and only
+ * code that an account has is written. Each chunk is verified and written, with a record that it is
+ * done, in one synced batch. So a restore that was interrupted at any moment is opened again, and
+ * continues with the chunks that are missing. Only the restore reads the database before `finish`,
+ * which checks that the state is complete and writes its head last.
  */
 export class StateRestore {
   readonly #database: WritableDatabase
@@ -67,7 +69,7 @@ export class StateRestore {
   }
 
   /**
-   * Begins a restore, or goes on with one.
+   * Begins a restore, or resumes one.
    * @param root state root of block `height`, which the caller has verified
    * @throws Error when the database has another state, or a part of one
    */
@@ -87,15 +89,15 @@ export class StateRestore {
     return new StateRestore(database, height, root, isFinished)
   }
 
-  /** Whether the chunk with this name was written. */
+  /** Returns whether the chunk with this name was written. */
   has(name: Hash): boolean {
     return this.#isFinished || this.#database.get(recordKey(CHUNK, name)) !== undefined
   }
 
   /**
-   * Verifies a chunk and writes what it brings, on stable storage when this resolves.
+   * Verifies a chunk and writes its entries, on stable storage when this resolves.
    * @param name of its own that the chunk has in the snapshot: the sha256 of its file
-   * @throws ChunkError when it is not part of the state; then nothing of it is written
+   * @throws ChunkError when it is not part of the state; then nothing is written
    */
   async write(name: Hash, chunk: StateChunk): Promise<void> {
     if (this.has(name)) return
@@ -107,13 +109,17 @@ export class StateRestore {
     await this.#database.write(batch, { sync: true })
   }
 
-  /** Otherwise a snapshot with a true state could fill the disk with codes beside it. @throws ChunkError */
+  /**
+   * Checks that accounts have the code: a snapshot with a true state could otherwise fill the disk
+   * with code. @throws ChunkError
+   */
   #checkWanted(codes: readonly Uint8Array[]): void {
     for (const code of codes) {
       const hash = keccak256(code)
       if (this.#database.get(recordKey(CODE, hash)) === undefined)
-        throw new ChunkError('it has a code that no account has')
-      if (this.#database.get(codeKey(hash)) !== undefined) throw new ChunkError('it has a code that another chunk has')
+        throw new ChunkError('it has contract code that no account has')
+      if (this.#database.get(codeKey(hash)) !== undefined)
+        throw new ChunkError('it has contract code that another chunk has')
     }
   }
 
@@ -159,7 +165,7 @@ export class StateRestore {
   }
 
   /**
-   * Number of entries in the ranges of a trie.
+   * Returns the number of entries in the ranges of a trie.
    * @throws IncompleteStateError when the ranges have gaps, or overlap: chunks of one snapshot do neither
    */
   async #countEntries(owner: Uint8Array, what: string): Promise<number> {
@@ -277,7 +283,7 @@ function recordKey(kind: number, ...parts: Uint8Array[]): Uint8Array {
   return columnKey(Column.restore, Uint8Array.of(kind), ...parts)
 }
 
-/** undefined after the highest key */
+/** Returns undefined after the highest key */
 function keyAfter(key: Hash): Hash | undefined {
   const next = bytesToBigInt(key) + 1n
   return next >> 256n === 0n ? bigIntToBytes(next, HASH_BYTES) : undefined

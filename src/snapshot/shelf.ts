@@ -33,7 +33,7 @@ export function shelvedHeights(shelf: string): readonly number[] {
 }
 
 /**
- * What their manifests say of the complete snapshots, the newest first.
+ * Reads the manifests of the complete snapshots, the newest first.
  * @throws ManifestError for one whose manifest cannot be used
  */
 export function readShelf(shelf: string): readonly ShelvedSnapshot[] {
@@ -54,7 +54,7 @@ function readNamed(path: string): ReturnType<typeof readManifest> {
   }
 }
 
-/** Removes what a killed maker, or a removal that was interrupted, has left. */
+/** Removes the remains of a killed maker, or of an interrupted removal. */
 export function clearShelf(shelf: string): void {
   for (const name of namesIn(shelf)) {
     if (isUnfinished(name) || (name.startsWith('.') && name.endsWith(REMOVED))) {

@@ -5,7 +5,7 @@ import { SnapshotError } from './manifest.ts'
 import type { SnapshotFiles } from './verifySnapshot.ts'
 import { WebFiles, type WebFilesOptions } from './webFiles.ts'
 
-/** The files of a snapshot in a directory. */
+/** Returns the files of a snapshot in a directory. */
 export function filesIn(directory: string): SnapshotFiles {
   return {
     place: directory,
@@ -30,7 +30,7 @@ export function filesIn(directory: string): SnapshotFiles {
 }
 
 /**
- * The files of a snapshot on a web server, as they are: nothing is known of their bytes.
+ * Returns the files of a snapshot on a web server, as they are: nothing is known of their bytes.
  * @param url http(s), of the manifest, or of the directory with the files
  */
 export function filesAt(

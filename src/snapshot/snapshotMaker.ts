@@ -9,7 +9,7 @@ export interface SnapshotMakerOptions {
   readonly chain: SnapshotChain
   /** directory of the node's snapshots, see shelf.ts */
   readonly shelf: string
-  /** a snapshot is due at each multiple of it; more than 0 */
+  /** a snapshot is due at each multiple of this; more than 0 */
   readonly interval: number
   /** how many snapshots stay, besides those that peers are fetching */
   readonly keep: number
@@ -30,7 +30,7 @@ export interface SnapshotObserver {
   began(height: number): void
   made(height: number, made: MadeSnapshot): void
   /**
-   * A snapshot failed; the next one is made when it is due.
+   * called when a snapshot failed; the next one is made when it is due
    * @param height undefined: the directory of the snapshots could not be cleared at the start
    */
   failed(height: number | undefined, error: unknown): void
@@ -40,7 +40,7 @@ export interface SnapshotObserver {
 export interface SnapshotMaker {
   /** height of the newest snapshot that there was at the start; 0: none */
   readonly newest: number
-  /** There is a new head: begins the snapshot that is due at this height, unless one is being made. */
+  /** Called with a new head: begins the snapshot that is due at this height, unless one is being made. */
   onHead(height: number): void
   /** Ends the making of a snapshot, which then leaves nothing, and waits for its end. */
   close(): Promise<void>
@@ -52,14 +52,14 @@ export interface SnapshotMaker {
  */
 const MAX_BLOCKS_LATE = 16
 
-/** Clears what a killed process left, and begins with the next head. */
+/** Clears the remains of a killed process, and begins with the next head. */
 export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker {
   const { chain, shelf, interval, keep, sortBytes, observer, maxBlocksLate = MAX_BLOCKS_LATE } = options
   const stop = new AbortController()
   /** of the last snapshot that was begun */
   let begun = 0
   let making: Promise<void> | undefined
-  /** The height that is due at this head; undefined when none is. */
+  /** Returns the height that is due at this head; undefined when none is. */
   const dueAt = (head: number): number | undefined => {
     const highest = head - BLOCKS_AFTER_SNAPSHOT
     const height = highest - (highest % interval)

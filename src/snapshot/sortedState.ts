@@ -50,7 +50,7 @@ export type StateSortOptions = Pick<SortOptions, 'directory' | 'memoryBytes'>
 const ADDRESS_BYTES = 20
 const SLOT_BYTES = 32
 
-/** All accounts, ascending by their paths. @throws DatabaseError */
+/** Yields all accounts, ascending by their paths. @throws DatabaseError */
 export async function* sortedAccounts(
   db: StateColumns,
   options: StateSortOptions,
@@ -64,8 +64,9 @@ export async function* sortedAccounts(
 }
 
 /**
- * From two columns, both in the order of addresses, each account's path → number of its slots, address and account. Reading them side by
- * side saves a look-up for each account, most of which have no storage.
+ * Yields from two columns, both in the order of addresses, each account's path → number of its
+ * slots, address and account. Reading them side by side saves a look-up for each account: most have
+ * no storage.
  */
 async function* accountsWithCounts(db: StateColumns): AsyncGenerator<SortEntry, void, void> {
   const counts = columnEntries(db, columnKey(Column.slotCount))
@@ -86,7 +87,7 @@ async function* accountsWithCounts(db: StateColumns): AsyncGenerator<SortEntry, 
   }
 }
 
-/** Entries of the keys that begin with `prefix`, with what follows it. */
+/** Yields entries of the keys that begin with `prefix`, with what follows it. */
 async function* columnEntries(db: StateColumns, prefix: Uint8Array): AsyncGenerator<SortEntry, void, void> {
   for await (const [key, value] of db.entries({ start: prefix, end: prefixEnd(prefix) })) {
     yield [key.slice(prefix.length), value]
@@ -101,7 +102,7 @@ function storageRootOf(db: StateColumns, address: Address, slotCount: number): H
   return root === undefined ? EMPTY_TRIE_ROOT : keccak256(root)
 }
 
-/** The slots of an account that are set, ascending by their paths. @throws DatabaseError */
+/** Yields the slots of an account that are set, ascending by their paths. @throws DatabaseError */
 export async function* sortedSlots(
   db: StateColumns,
   address: Address,
@@ -118,7 +119,7 @@ async function* slotsOf(db: StateColumns, address: Address): AsyncGenerator<Sort
   }
 }
 
-/** All native entries, ascending by their paths. @throws DatabaseError */
+/** Yields all native entries, ascending by their paths. @throws DatabaseError */
 export async function* sortedNative(
   db: StateColumns,
   options: StateSortOptions,
@@ -136,7 +137,7 @@ async function* nativeEntries(db: StateColumns): AsyncGenerator<SortEntry, void,
   }
 }
 
-/** The codes of all accounts, each once, ascending by their hashes. @throws DatabaseError */
+/** Yields the contract code of all accounts, each once, ascending by hash. @throws DatabaseError */
 export async function* sortedCodes(
   db: StateColumns,
   options: StateSortOptions,

@@ -12,7 +12,7 @@ import { type BlocksChunk, ChunkError } from './chunk.ts'
  */
 export function verifyBlocks({ from, blocks }: BlocksChunk, before: BlockLink | undefined): BlockLink {
   const newest = blocks.at(-1)
-  if (newest === undefined) throw new ChunkError('a chunk of blocks has none')
+  if (newest === undefined) throw new ChunkError('a chunk of blocks is empty')
   try {
     const last = linkOf(from + blocks.length - 1, newest)
     let link = last

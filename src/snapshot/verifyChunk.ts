@@ -18,15 +18,17 @@ import {
   type StorageChunk,
 } from './chunk.ts'
 
-/** Gives the sink for the nodes of one trie; see `trieNodeKey` for `owner`. */
+/** Returns the sink for the nodes of one trie; see `trieNodeKey` for `owner`. */
 export type TrieSinks = (owner: Uint8Array) => NodeSink
 
 const NO_SINKS: TrieSinks = () => () => undefined
 
 /**
- * Accepts a chunk only when it is a true part of the state with this root: it has all entries of its range, and none else. Codes are
- * accepted as such: whether accounts have them is seen when all are there. The sinks get all nodes of the tries that the chunk determines
- * (see `verifyRange`), before the whole chunk is verified: what they get counts when this function returns.
+ * Accepts a chunk only when it is a true part of the state with this root: it has all entries of
+ * its range, and no others. Contract code is accepted as such: whether accounts have it is checked
+ * when all chunks are there. The sinks get all nodes of the tries that the chunk determines (see
+ * `verifyRange`) before the whole chunk is verified. The nodes are valid only if this function
+ * returns.
  * @throws ChunkError
  */
 export function verifyChunk(chunk: StateChunk, stateRoot: Hash, sinks: TrieSinks = NO_SINKS): void {
@@ -64,11 +66,12 @@ function verifyAccounts({ first, last, accounts, proof }: AccountsChunk, root: H
   for (const account of accounts) verifySlots(account, sinks)
 }
 
-/** The storage root is proved: the slots, which are all of the account's, must have it. */
+/** Verifies that the slots, which are all of the account's, have the storage root, which is proved. */
 function verifySlots({ address, storageRoot, slots }: AccountEntry, sinks: TrieSinks): void {
   const isEmpty = equalBytes(storageRoot, EMPTY_TRIE_ROOT)
   if (slots === undefined) {
-    if (isEmpty) throw new ChunkError(`the account ${bytesToHex(address)} should have chunks of storage, and has none`)
+    if (isEmpty)
+      throw new ChunkError(`the account ${bytesToHex(address)} should have chunks of storage, but its storage is empty`)
     return
   }
   if (slots.length === 0 && isEmpty) return
@@ -79,7 +82,7 @@ function verifySlots({ address, storageRoot, slots }: AccountEntry, sinks: TrieS
     throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not in the order of their hashes`)
   })
   if (equalBytes(buildTrie(leaves, sinks(storageTrie(address))), storageRoot)) return
-  throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not those that its storage root says`)
+  throw new ChunkError(`the slots of the account ${bytesToHex(address)} do not match its storage root`)
 }
 
 function verifyCodes(codes: readonly Uint8Array[]): void {
@@ -87,7 +90,7 @@ function verifyCodes(codes: readonly Uint8Array[]): void {
   for (const code of codes) {
     const hash = keccak256(code)
     if (previous !== undefined && compareBytes(hash, previous) <= 0) {
-      throw new ChunkError('a chunk of codes: they are not in the order of their hashes')
+      throw new ChunkError('the contract code of a chunk is not in the order of its hashes')
     }
     previous = hash
   }
@@ -95,7 +98,8 @@ function verifyCodes(codes: readonly Uint8Array[]): void {
 
 function storageRootOf(address: Address, stateRoot: Hash, accountProof: readonly Uint8Array[]): Hash {
   const leaf = verifyPath(stateRoot, keccak256(address), accountProof)
-  if (leaf === undefined) throw new ChunkError(`the state has no account ${bytesToHex(address)}, of which a chunk is`)
+  if (leaf === undefined)
+    throw new ChunkError(`a chunk has storage of the account ${bytesToHex(address)}, which the state does not have`)
   return decodeAccountLeaf(keyBytes(leaf)).storageRoot
 }
 

@@ -29,16 +29,16 @@ export interface SnapshotFiles {
   /** where they are, for messages */
   readonly place: string
   /**
-   * A whole file; undefined when there is none.
+   * Reads a whole file; returns undefined when it does not exist.
    * @throws SnapshotError when it cannot be read, or is larger than `maxBytes`
    */
   read(name: string, maxBytes: number): Promise<Uint8Array | undefined>
 }
 
 export interface VerifyOptions {
-  /** of the chain that the snapshot has to be of; undefined: of any */
+  /** the chain that the snapshot must be of; undefined for any chain */
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'genesisHash'> | undefined
-  /** awaited after each chunk; what it throws ends the work */
+  /** awaited after each chunk; an error that it throws ends the work */
   readonly onChunk?: (done: number, total: number) => Promise<void> | void
   readonly verifySignature?: VerifySignature
 }
@@ -98,7 +98,8 @@ function checkChain(manifest: Manifest, chain: VerifyOptions['chain']): void {
 }
 
 /**
- * The light blocks are of the snapshot's block and of the two after it, follow each other, and prove the manifest's hashes.
+ * Checks that the light blocks are those of the snapshot's block and of the two after it, follow
+ * each other, and prove the manifest's hashes.
  * @returns the ID of the snapshot's block
  */
 function checkLightBlocks(manifest: Manifest, verify: VerifySignature): { readonly blockId: BlockId } {
@@ -150,7 +151,7 @@ function readLightBlock(bytes: Uint8Array, fail: (problem: string) => never): Li
 /** @throws ChunkError when the file is not the one that the manifest lists */
 function openChunk(packed: Uint8Array, listed: ManifestChunk): Chunk {
   if (packed.length !== listed.bytes) throw new ChunkError(`it has ${packed.length} bytes, not ${listed.bytes}`)
-  if (!equalBytes(sha256(packed), listed.sha256)) throw new ChunkError('its sha256 is another one')
+  if (!equalBytes(sha256(packed), listed.sha256)) throw new ChunkError('its sha256 does not match')
   return readListedChunk(packed, listed)
 }
 
@@ -158,7 +159,7 @@ function openChunk(packed: Uint8Array, listed: ManifestChunk): Chunk {
 class Contents {
   readonly #manifest: Manifest
   readonly #blockId: BlockId
-  /** accounts whose slots are in chunks of their own, and hashes of codes, that no chunk had yet */
+  /** accounts whose slots are in chunks of their own, and hashes of contract code, that no chunk had yet */
   readonly #missingStorages = new Set<string>()
   readonly #missingCodes = new Set<string>()
   #last: BlockLink | undefined
@@ -181,7 +182,8 @@ class Contents {
         if (!equalBytes(codeHash, EMPTY_CODE_HASH)) this.#missingCodes.add(bytesKey(codeHash))
       }
     } else if (chunk.kind === 'codes') {
-      for (const code of chunk.codes) this.#found(this.#missingCodes, keccak256(code), 'a code that no account has')
+      for (const code of chunk.codes)
+        this.#found(this.#missingCodes, keccak256(code), 'contract code that no account has')
     } else if (chunk.kind === 'native') {
       this.#missingStorages.delete(bytesKey(NATIVE_ACCOUNT))
     } else if (equalBytes(chunk.first, FIRST_KEY)) {
@@ -202,7 +204,7 @@ class Contents {
     const { height, ethereumHash } = this.#manifest
     const isSame = this.#last && equalBlockId(this.#last.blockId, this.#blockId)
     if (!isSame || !equalBytes(this.#last!.ethereumHash, ethereumHash)) {
-      throw new SnapshotError(`the blocks end with another block ${height} than the light block`)
+      throw new SnapshotError(`the last block, ${height}, is not the one of the light block`)
     }
   }
 }

@@ -20,7 +20,7 @@ export interface WebFilesOptions {
 export interface WantedFile {
   readonly name: string
   readonly maxBytes: number
-  /** what is known of its bytes; undefined: nothing */
+  /** what is known of its bytes; undefined when nothing is */
   readonly known?: { readonly bytes: number; readonly sha256: Uint8Array }
 }
 
@@ -31,11 +31,11 @@ const LONGEST_PAUSE_MS = 30_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 /** A request is ended when nothing came in this time, or too little where another server can be asked. */
 export const SLOW_WINDOW_MS = 20_000
-/** 16 KiB a second */
+/** 16 KiB per second */
 export const SLOW_WINDOW_BYTES = 20 * 16_384
-/** Fewer bytes are no progress: a server that sends one byte for each request is one that fails. */
+/** Fewer bytes are not progress: a server that sends one byte per request counts as failed. */
 const PROGRESS_BYTES = 65_536
-/** A file is given up when nothing more came in this time, from whomever. */
+/** A file is given up when nothing more arrived in this time, from any server. */
 const PATIENCE_MS = 90_000
 /** The same for the first file, for which a wrong address is the likeliest reason. */
 const MANIFEST_PATIENCE_MS = 15_000
@@ -72,11 +72,11 @@ interface WebServer {
   isOut: ServerError | undefined
 }
 
-/** What there is of a file, and who is not asked for it any more. */
+/** The received part of a file, and the servers that are not asked for it any more. */
 class Download {
   readonly file: WantedFile
   readonly failed = new Map<WebServer, ServerError>()
-  /** who sent the bytes; several only where their hash is known */
+  /** servers that sent the bytes; several only where their hash is known */
   readonly senders = new Set<WebServer>()
   /** strong ETag of the last answer */
   etag: string | undefined
@@ -85,7 +85,7 @@ class Download {
   length = 0
   /** bytes that came, those that were dropped again included */
   received = 0
-  /** the largest `length`, as one that grows shows progress; that of a server which begins anew each time does not */
+  /** the largest `length`: a larger one shows progress, unlike a server that starts again each time */
   longest = 0
   #buffer: Uint8Array
 
@@ -124,9 +124,10 @@ class Download {
 }
 
 /**
- * Files of one snapshot from web servers that nobody trusts: the operator's and mirrors. A file comes from the server with the fewest
- * requests. One that fails is paused, longer each time; what came of the file is kept, and the rest asked for with a range, there or from
- * another server. Whoever sends bytes that do not have their hash is not asked again.
+ * Files of one snapshot from untrusted web servers: the operator's and mirrors. A file is requested
+ * from the server with the fewest requests. A server that fails is paused, longer each time. The
+ * received part of the file is retained, and the rest is requested with a range, from the same or
+ * another server. A server that sends bytes with a wrong hash is not asked again.
  */
 export class WebFiles {
   readonly #options: WebFilesOptions
@@ -153,7 +154,8 @@ export class WebFiles {
   }
 
   /**
-   * The bytes of a file, with their hash where it is known; undefined when no server has it. May be called several times at once.
+   * Reads the bytes of a file, with their hash where it is known; undefined when no server has it.
+   * May be called several times at once.
    * @throws SnapshotError, or SnapshotUnavailableError where waiting may help: one line that names the servers; the reason of `stop` or of
    * the signal
    */
@@ -182,7 +184,10 @@ export class WebFiles {
     }
   }
 
-  /** One request. @returns undefined when it brought no complete file: the server is paused, or not asked for it again */
+  /**
+   * Makes one request. @returns undefined when the file is not complete: the server is paused, or
+   * not asked for it again
+   */
   async #ask(
     server: WebServer,
     download: Download,
@@ -219,7 +224,7 @@ export class WebFiles {
   async #request(server: WebServer, download: Download, isOnly: boolean, stop: AbortSignal): Promise<void> {
     const { known, name } = download.file
     const isSame = download.senders.size === 1 && download.senders.has(server)
-    // Without a hash or an ETag nothing tells whether the rest belongs to what is there.
+    // Without a hash or an ETag, nothing shows whether the rest belongs to the bytes that are there.
     const goesOn = isSame ? known !== undefined || download.etag !== undefined : known !== undefined && download.mayMix
     if (!goesOn) download.reset()
     const headers: Record<string, string> = { 'accept-encoding': 'identity' }
@@ -289,7 +294,7 @@ export class WebFiles {
   }
 }
 
-/** The directory of a manifest, or of a directory. */
+/** Returns the directory of a manifest, or of a directory. */
 function directoryOf(address: URL): URL {
   const directory = new URL(address)
   directory.hash = ''
@@ -311,7 +316,10 @@ function serverAt(directory: URL): WebServer {
   }
 }
 
-/** The server with the fewest requests, and of those the one that was asked longest ago; undefined when all have a pause. */
+/**
+ * Returns the server with the fewest requests, and of those the one that was asked longest ago;
+ * undefined when all have a pause.
+ */
 function nextOf(servers: readonly WebServer[], nowMs: number): WebServer | undefined {
   return servers
     .filter(({ pausedUntilMs }) => pausedUntilMs <= nowMs)
@@ -350,7 +358,7 @@ async function receive(response: IncomingMessage, server: WebServer, download: D
   throw new ServerError('later', `ended the file after ${download.length} bytes`)
 }
 
-/** @throws ServerError when the answer is not the rest of the file: the next request is for all of it */
+/** @throws ServerError when the answer is not the rest of the file: the next request is for the whole file */
 function checkRange(range: string | undefined, download: Download): void {
   const [, from, to, size] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(range ?? '') ?? []
   const total = download.file.known?.bytes ?? Number(to) + 1
@@ -373,13 +381,13 @@ function failWith(status: number, retryAfter: string | undefined, download: Down
     : new ServerError('unfit', message)
 }
 
-/** @throws ServerError when the bytes are others than those that are known */
+/** @throws ServerError when the bytes are not the known ones */
 function checked(download: Download): Uint8Array {
   const { known } = download.file
   const bytes = download.bytes()
   if (known === undefined || equalBytes(sha256(bytes), known.sha256)) return bytes
   if (download.senders.size > 1) {
-    // Nobody knows who of them has lied: the next one sends all of it.
+    // It is not known which of these servers has lied: the next one sends the whole file.
     download.mayMix = false
     download.reset()
     throw new ServerError('later', 'or another server sent bytes that do not have their hash')

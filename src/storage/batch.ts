@@ -1,7 +1,7 @@
 import { bytesKeyOf, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { CHECKSUM_BYTES, writeChecksum } from './checksum.ts'
 
-/** The first `length` bytes of an array that is used again and again: a view for each use would cost more than what is in it. */
+/** The first `length` bytes of an array that is reused: a view for each use would cost more than its bytes. */
 export interface Filled {
   readonly bytes: Uint8Array
   readonly length: number
@@ -67,12 +67,12 @@ export class WriteBatch {
     this.#put(key, key.length, EMPTY_BYTES, DELETED)
   }
 
-  /** As {@link put}. */
+  /** Does the same as {@link put}. */
   putFilled(key: Filled, value: Filled): void {
     this.#put(key.bytes, key.length, value.bytes, value.length)
   }
 
-  /** As {@link del}. */
+  /** Does the same as {@link del}. */
   delFilled(key: Filled): void {
     this.#put(key.bytes, key.length, EMPTY_BYTES, DELETED)
   }
@@ -97,8 +97,9 @@ export class WriteBatch {
   }
 
   /**
-   * Adds operations in the form of this class: keys and values in `bytes`, each value with room for its checksum, which are not copied if
-   * they are many; and {@link FIELDS} numbers for each operation, the first of which is replaced.
+   * Adds operations in the form of this class. `bytes` has the keys and values, each value with
+   * room for its checksum; many bytes are not copied. `operations` has {@link FIELDS} numbers for
+   * each operation; the first number of each is replaced.
    */
   addPacked(bytes: Uint8Array, operations: Int32Array): void {
     const isShared = bytes.length <= LONGEST_SHARED
@@ -138,7 +139,8 @@ export class WriteBatch {
 
   /**
    * Adds the operations of another batch, and takes out those on the same keys that it had.
-   * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes; it is kept up to date
+   * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes;
+   * it is updated
    */
   merge(other: WriteBatch, newest: Map<string, number>): void {
     let position = this.#used
@@ -154,7 +156,7 @@ export class WriteBatch {
     }
   }
 
-  /** A copy of the value of an operation; undefined: a delete. */
+  /** Returns a copy of the value of an operation; undefined for a delete. */
   valueAt(position: number): Uint8Array | undefined {
     const operations = this.#operations
     const length = operations[position + 3]!
@@ -164,8 +166,9 @@ export class WriteBatch {
   }
 
   /**
-   * What the batch does with a key: a copy of the new value, undefined for a delete, `'unknown'` when it has no operation on the key.
-   * The first call for a column looks at all keys of the column; no operation may be added after it.
+   * Returns the batch's operation on a key: a copy of the new value, undefined for a delete,
+   * `'unknown'` when it has no operation on the key. The first call for a column looks at all keys
+   * of the column; no operation may be added after it.
    */
   find(key: Uint8Array): Uint8Array | undefined | 'unknown' {
     const column = key[0]
@@ -179,8 +182,9 @@ export class WriteBatch {
   }
 
   /**
-   * Of one column: most of a batch is in columns that the writer does not read before the batch is written. By strings, whose hashes in a
-   * map have a secret: callers of contracts choose the keys of slots, and could choose them to collide.
+   * Returns the positions of one column: most of a batch is in columns that the writer does not
+   * read before the batch is written. By strings, whose hashes in a map have a secret: callers of
+   * contracts choose the keys of slots, and could choose them to collide.
    */
   #positionsByKey(column: number | undefined): Map<string, number> {
     const operations = this.#operations
@@ -233,14 +237,14 @@ export class WriteBatch {
     }
   }
 
-  /** Reserves `length` bytes in a slab, which becomes the present one, and returns their offset. */
+  /** Reserves `length` bytes in a slab, which becomes the current one, and returns their offset. */
   #reserve(length: number): number {
     if (length > LONGEST_SHARED) {
       this.#slab = this.#slabs.push(new Uint8Array(length)) - 1
       return 0
     }
     if (sharedUsed + length > sharedSlab.length) {
-      // Not filled with zeros: what is read of it has been written before.
+      // Not filled with zeros: bytes are written before they are read.
       sharedSlab = new Uint8Array(Buffer.allocUnsafeSlow(SLAB_BYTES).buffer)
       sharedUsed = 0
     }
@@ -250,14 +254,17 @@ export class WriteBatch {
     return at
   }
 
-  /** The index of a slab, which is added unless it was the last one that was added. */
+  /** Returns the index of a slab, which is added unless it was the last one that was added. */
   #use(slab: Uint8Array): number {
     const last = this.#slabs.length - 1
     return this.#slabs[last] === slab ? last : this.#slabs.push(slab) - 1
   }
 }
 
-/** Most keys and values have only a few bytes, for which a loop is faster than a call of `set` and a view. */
+/**
+ * Copies in a loop: most keys and values have only a few bytes, for which it is faster than a call
+ * of `set` and a view.
+ */
 function copy(bytes: Uint8Array, length: number, out: Uint8Array, at: number): void {
   if (length > 128) out.set(length === bytes.length ? bytes : bytes.subarray(0, length), at)
   else for (let i = 0; i < length; i++) out[at + i] = bytes[i]!

@@ -3,7 +3,10 @@ import type { WritableDatabase } from './database.ts'
 
 const BATCH_BYTES = 4 << 20
 
-/** Collects what is written in several batches of some megabytes, since its order does not matter and it may be more than memory holds. */
+/**
+ * Collects entries in several batches of some megabytes, since their order does not matter and they
+ * may be more than memory holds.
+ */
 export class BatchWriter {
   readonly #database: Pick<WritableDatabase, 'write'>
   batch = new WriteBatch()
@@ -12,12 +15,15 @@ export class BatchWriter {
     this.#database = database
   }
 
-  /** Writes what there is when it is large. To be awaited after every few puts. */
+  /** Writes the entries when they are many. Await it after every few puts. */
   async flushLarge(): Promise<void> {
     if (this.batch.bytes >= BATCH_BYTES) await this.flush()
   }
 
-  /** Synced: LevelDB syncs a log that it goes on from only when its entries are in a table, after it has synced later ones. */
+  /**
+   * Writes the batch, synced: LevelDB syncs a log that it reuses only when its entries are in a
+   * table, after it has synced later ones.
+   */
   async flush(): Promise<void> {
     const { batch } = this
     this.batch = new WriteBatch()

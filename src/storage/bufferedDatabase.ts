@@ -37,7 +37,7 @@ class Overlay {
     return position === undefined ? 'unknown' : this.#batch.valueAt(position)
   }
 
-  /** Everything that was added, in one batch. */
+  /** Returns everything that was added, in one batch. */
   finish(): WriteBatch {
     this.#settle()
     return this.#batch
@@ -54,9 +54,11 @@ class Overlay {
 }
 
 /**
- * The database as its only writer uses it. Writes can be delayed: they are buffered in memory, where the writer's own reads find them,
- * and are written together as one synced batch. A single batch can also be written while the writer goes on (`writeBehind`). A crash
- * loses only the newest batches, without gaps. Readers in other threads see the database as of the last completed write.
+ * The database as its only writer uses it. Writes can be delayed: they are buffered in memory,
+ * where the writer's own reads find them, and are written together as one synced batch. A single
+ * batch can also be written while the writer continues (`writeBehind`). A crash loses only the
+ * newest batches, without gaps. Readers in other threads see the database as of the last completed
+ * write.
  */
 export class BufferedDatabase implements WritableDatabase {
   readonly #database: Database
@@ -85,13 +87,13 @@ export class BufferedDatabase implements WritableDatabase {
     return found === 'unknown' ? this.#database.get(key) : found
   }
 
-  /** What the batches that are not written yet have under a key; see `Overlay.get`. */
+  /** Returns the value of a key in the batches that are not written yet; see `Overlay.get`. */
   #buffered(key: Uint8Array): ReturnType<WriteBatch['find']> {
     const found = this.#overlay.isEmpty ? 'unknown' : this.#overlay.get(bytesKey(key))
     return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.find(key) : found
   }
 
-  /** Finds what is buffered, and reads the others in the database. */
+  /** Finds buffered values, and reads the others in the database. */
   async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
     if (this.#isEmpty()) return this.#database.getMany(keys)
     const found = keys.map((key) => this.#buffered(key))
@@ -106,7 +108,7 @@ export class BufferedDatabase implements WritableDatabase {
     yield* this.#database.entries(range)
   }
 
-  /** While writes are delayed, this is not a real snapshot: it shows the present contents. */
+  /** Returns a view, which is not a real snapshot while writes are delayed: it then shows the current contents. */
   snapshot(): DatabaseView {
     if (!this.#isBuffering && this.#isEmpty()) return this.#database.snapshot()
     const { location } = this
@@ -121,8 +123,9 @@ export class BufferedDatabase implements WritableDatabase {
   }
 
   /**
-   * See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`.
-   * @param late belongs to the batch, and is always of the same key
+   * Writes as `Database.write`. While writes are delayed, nothing is on the disk when this returns,
+   * even with `sync`.
+   * @param late belongs to the batch, and always has the same key
    */
   async write(batch: WriteBatch, { sync, late }: { readonly sync: boolean; readonly late?: LateEntry }): Promise<void> {
     if (this.#isBuffering) {
@@ -153,12 +156,12 @@ export class BufferedDatabase implements WritableDatabase {
     return this.#begin(batch, (key) => batch.find(key))
   }
 
-  /** From now on, writes are delayed until `startFlush` or `flush`. */
+  /** Delays writes from now on, until `startFlush` or `flush`. */
   startBuffering(): void {
     this.#isBuffering = true
   }
 
-  /** Everything written so far is on stable storage when this resolves. Later writes are no longer delayed. */
+  /** Stops delaying writes. When it resolves, everything written so far is on stable storage. */
   async stopBuffering(): Promise<void> {
     this.#isBuffering = false
     await this.flush()

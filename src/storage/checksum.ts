@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib'
  */
 export const CHECKSUM_BYTES = 4
 
-/** What the crc32 of any bytes is that end with their own crc32, the lowest byte first. */
+/** The crc32 of any bytes that end with their own crc32, the lowest byte first. */
 const CRC_OF_CHECKED = 0x2144_df1c
 
 /** Writes the checksum of the entry (key and value, one after the other) at [start, end) of `memory` behind it. */
@@ -18,7 +18,7 @@ export function writeChecksum(memory: Uint8Array, start: number, end: number): v
   memory[end + 3] = checksum >>> 24
 }
 
-/** The value in `stored`, a view on it; undefined when it is not what was written under this key. */
+/** Returns the value in `stored`, a view on it; undefined when it is not what was written under this key. */
 export function checkedValue(key: Uint8Array, stored: Uint8Array): Uint8Array | undefined {
   const length = stored.length - CHECKSUM_BYTES
   if (length < 0) return undefined
@@ -30,7 +30,7 @@ export function checkedValue(key: Uint8Array, stored: Uint8Array): Uint8Array | 
 /** For fewer bytes a table here is faster than a call of zlib. */
 const LONG = 128
 
-/** crc32 of the bytes at [start, end) behind those whose crc32 is `before`. */
+/** Returns the crc32 of the bytes at [start, end) behind those whose crc32 is `before`. */
 function checksumOf(bytes: Uint8Array, start: number, end: number, before: number): number {
   if (end - start >= LONG) return crc32(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), before)
   let crc = ~before
@@ -52,7 +52,10 @@ const FIRST = 256
 const SECOND = 512
 const THIRD = 768
 
-/** What each byte does to a crc32 (IEEE 802.3, reflected), also when up to three zeros follow it ("slicing"). */
+/**
+ * The change that each byte makes to a crc32 (IEEE 802.3, reflected), also when up to three zeros
+ * follow it ("slicing").
+ */
 const TABLES = createTables()
 
 function createTables(): Int32Array {

@@ -5,7 +5,7 @@
  * adds and takes away. What cannot be read as this table says needs a new `FORMAT` (src/storage/format.ts).
  */
 export const Column = {
-  // The state at the head, and contract codes of all heights (src/state/flatState.ts)
+  // The state at the head, and contract code of all heights (src/state/flatState.ts)
   /** address -> nonce, balance and code hash */
   account: 0x01,
   /** address ‖ slot (32 bytes) -> value, minimal big-endian bytes */
@@ -30,9 +30,9 @@ export const Column = {
   trieHistory: 0x13,
   /** height -> keys of all entries and trie nodes that the block changed */
   blockChanges: 0x14,
-  /** `head` -> height ‖ state root; `oldest` -> lowest height whose state is kept */
+  /** `head` -> height ‖ state root; `oldest` -> lowest height whose state is retained */
   stateMeta: 0x15,
-  /** what a restore from a snapshot has done so far (src/snapshot/restoreState.ts); nothing once it is complete */
+  /** progress of a restore from a snapshot (src/snapshot/restoreState.ts); nothing once it is complete */
   restore: 0x16,
 
   // Blocks (src/chain/store/writeBlock.ts)
@@ -52,7 +52,7 @@ export const Column = {
   packedLogTerms: 0x35,
   /**
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
-   * receipts are kept; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
+   * receipts are retained; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
    * `restored` -> height and state root that a snapshot brought (src/datadir/restoreSnapshot.ts); `complete` -> lowest height whose validators
    * are here too, where that is above `base` (src/chain/retention/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
    * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
@@ -104,8 +104,8 @@ export const Column = {
   /** header.validators_hash -> public keys and powers, in the set's order */
   validatorSet: 0x27,
   /**
-   * header.validators_hash -> the newest height from which on it was that of the chain; absent for sets that an older version wrote, which
-   * stay for ever
+   * header.validators_hash -> the newest height from which on it was that of the chain; absent for
+   * sets that an older version wrote, which stay forever
    */
   validatorSetUse: 0x31,
   /** height -> hash of the set, its proposer and priorities; only where they do not follow from an earlier height */
@@ -120,7 +120,7 @@ const COLUMN_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(Column).map(([name, column]) => [column, name]),
 )
 
-/** What messages call a column. */
+/** Returns the name of a column in messages. */
 export function columnName(column: number | undefined): string {
   return COLUMN_NAMES.get(column ?? -1) ?? `column ${column ?? '(none)'}`
 }
@@ -128,7 +128,7 @@ export function columnName(column: number | undefined): string {
 /** Bytes of a height in a key. */
 export const HEIGHT_BYTES = 6
 
-/** The key with these `parts` in a column. */
+/** Returns the key with these `parts` in a column. */
 export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   let length = 1
   for (const part of parts) length += part.length
@@ -142,7 +142,7 @@ export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   return key
 }
 
-/** A height as in keys. */
+/** Returns a height as in keys. */
 export function heightBytes(height: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES)
   writeHeight(out, 0, height)
@@ -166,7 +166,7 @@ export function readHeight(bytes: Uint8Array, offset: number): number {
   return high * 0x1_0000_0000 + low
 }
 
-/** The first key after every key that starts with `prefix`; undefined when there is none (all bytes 0xff). */
+/** Returns the first key after every key that starts with `prefix`; undefined when there is none (all bytes 0xff). */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let length = prefix.length; length > 0; length--) {
     const last = prefix[length - 1]!

@@ -15,7 +15,7 @@ export interface CompactRequest {
 /** No column has a number that is so high. */
 const END = Uint8Array.of(0xff)
 const PART_BYTES = 256 << 20
-/** A range that is still too large where so many bytes of its keys are equal is merged as it is. */
+/** A range that is still too large where this many bytes of its keys are equal is merged as it is. */
 const LONGEST_PREFIX = 12
 
 interface KeyPart {
@@ -25,8 +25,8 @@ interface KeyPart {
 }
 
 /**
- * Merges all of LevelDB's tables, part by part, which gives back the room of overwritten and deleted entries. Its own merges do that
- * too, but only where much is written.
+ * Merges all of LevelDB's tables, part by part, which frees the space of overwritten and deleted
+ * entries. LevelDB's own merges do that too, but only where much is written.
  * @throws the signal's reason
  */
 export async function compactDatabase(request: CompactRequest): Promise<void> {
@@ -45,7 +45,10 @@ export async function compactDatabase(request: CompactRequest): Promise<void> {
   }
 }
 
-/** All keys with a prefix, and those before them from `first` on, in ranges of about `partBytes`, which leave no key out. */
+/**
+ * Yields all keys with a prefix, and those before them from `first` on, in ranges of about
+ * `partBytes`, which leave no key out.
+ */
 async function* partsOf(
   database: CompactRequest['database'],
   prefix: Uint8Array,

@@ -6,7 +6,7 @@ import { DAMAGE_ADVICE, DatabaseError, type KeyReader } from './database.ts'
  */
 
 /**
- * The error for a damaged file, with what to do.
+ * Returns the error for a damaged file, with what to do.
  * @param offset of the first byte that is known to be wrong; undefined when the file as a whole is
  */
 export function damagedFile(path: string, offset: number | undefined, what: string, cause?: unknown): DatabaseError {
@@ -15,7 +15,8 @@ export function damagedFile(path: string, offset: number | undefined, what: stri
 }
 
 /**
- * The error for contents that do not fit together: something is missing or wrong although the files could be read.
+ * Returns the error for contents that do not fit together: something is missing or wrong although
+ * the files could be read.
  * @param what is missing or wrong
  */
 export function damagedContents(what: string, cause?: unknown): DatabaseError {
@@ -23,8 +24,8 @@ export function damagedContents(what: string, cause?: unknown): DatabaseError {
 }
 
 /**
- * As {@link damagedContents}, and the thread that opened the database is told: whoever catches this error may take it for the failure of
- * a single request.
+ * Returns an error like {@link damagedContents}, and notifies the thread that opened the database:
+ * the code that catches this error may take it for the failure of a single request.
  */
 export function damagedIn(reader: KeyReader, what: string): DatabaseError {
   const error = damagedContents(what)
@@ -32,7 +33,7 @@ export function damagedIn(reader: KeyReader, what: string): DatabaseError {
   return error
 }
 
-/** What is damaged, without what to do about it: for a list of several. */
+/** Returns what is damaged, without the advice: for a list of several. */
 export function withoutAdvice({ message }: DatabaseError): string {
   const advice = `: ${DAMAGE_ADVICE}`
   return message.endsWith(advice) ? message.slice(0, -advice.length) : message

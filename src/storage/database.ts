@@ -9,7 +9,7 @@ export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
 type ReadOptions = { readonly keyEncoding: 'view'; readonly valueEncoding: 'view'; readonly snapshot: LevelSnapshot }
 
-/** Keys from `start` (included) to `end` (excluded; undefined: the end of the database). */
+/** Keys from `start` (included) to `end` (excluded; undefined for the end of the database). */
 export interface KeyRange {
   readonly start: Uint8Array
   readonly end: Uint8Array | undefined
@@ -27,7 +27,7 @@ export interface KeyReader {
 /** Looks up many keys at once, in another thread. */
 export interface BulkReader {
   /**
-   * The values in the order of the keys, as of the call.
+   * Returns the values in the order of the keys, as of the call.
    * @throws DatabaseError, as `KeyReader.get`
    */
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]>
@@ -39,13 +39,13 @@ export interface DatabaseReader extends KeyReader {
   readonly location: string
   /** of a snapshot: the database as it is now */
   readonly newest?: KeyReader
-  /** Entries of the range in key order, as of the first step of the iteration. */
+  /** Yields entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
 
 /** A database as it was at one moment, until it is closed. */
 export interface DatabaseView extends DatabaseReader, BulkReader {
-  /** whether a range read first writes what is delayed in memory (`BufferedDatabase`); by default false */
+  /** whether a range read first writes the entries that are delayed in memory (`BufferedDatabase`); by default false */
   readonly rangesFlush?: boolean
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export interface DatabaseView extends DatabaseReader, BulkReader {
 /** A database for its only writer. */
 export interface WritableDatabase extends DatabaseReader {
   snapshot(): DatabaseView
-  /** Writes the whole batch or nothing of it; with `sync` it is on stable storage when this returns. */
+  /** Writes the whole batch or nothing; with `sync` it is on stable storage when this returns. */
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
 }
 
@@ -80,15 +80,16 @@ export interface DatabaseOptions {
   /** size in bytes at which the memory table is written to a file */
   readonly writeBufferBytes?: number
   /**
-   * Is told when a read comes upon damage, besides the error that the read throws: whoever catches that one may take it for the
-   * failure of a single request. `close` closes the handle.
+   * Called when a read encounters damage, in addition to the error that the read throws: the code
+   * that catches that error may take it for the failure of a single request. `close` closes the
+   * handle.
    */
   readonly onDamage?: ((error: DatabaseError, close: () => Promise<void>) => void) | undefined
 }
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
-/** What the readers of a handle share. */
+/** State that the readers of a handle share. */
 interface Handle {
   readonly level: Level
   readonly onDamage: ((error: DatabaseError) => void) | undefined
@@ -164,13 +165,14 @@ export class Database implements WritableDatabase {
     return readEntries(this.#handle, range, undefined)
   }
 
-  /** The database as it is now, until it is closed. */
+  /** Returns the database as it is now, until it is closed. */
   snapshot(): DatabaseSnapshot {
     return new DatabaseSnapshot(this.#handle)
   }
 
   /**
-   * Writes the whole batch or nothing of it. With `sync`, this batch and everything written before it is on disk when this returns.
+   * Writes the whole batch or nothing. With `sync`, this batch and everything written before it is
+   * on disk when this returns.
    * Without it, the batch survives a crash of the process but not of the machine.
    * @throws DatabaseError; after it the contents are unknown until the database is opened again
    */
@@ -194,7 +196,7 @@ export class Database implements WritableDatabase {
     }
   }
 
-  /** Bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
+  /** Returns the bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
   approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
     return this.#handle.level.approximateSize(start, end)
   }
@@ -287,7 +289,7 @@ function checkFormat(level: Level, mayBeDamaged: boolean): void {
   if (!mayBeDamaged) throw damage(location, 'the number of its format does not match its checksum', undefined)
 }
 
-/** The error for a chain in another format, with what to do. */
+/** Returns the error for a chain in another format, with what to do. */
 export function otherFormat(location: string, format: number): DatabaseError {
   const message =
     format < FORMAT
@@ -351,7 +353,10 @@ function verifiedValue({ location }: Level, key: Uint8Array, stored: Uint8Array)
 
 const keyMemory = new Uint8Array(256)
 
-/** A copy in memory outside of the heap. V8 would permanently move a small array there when it is passed to LevelDB. */
+/**
+ * Returns a copy in memory outside of the heap. V8 would permanently move a small array there when
+ * it is passed to LevelDB.
+ */
 function outsideOfHeap(key: Uint8Array): Uint8Array {
   const { length } = key
   if (length > 64) return key
@@ -359,12 +364,15 @@ function outsideOfHeap(key: Uint8Array): Uint8Array {
   return keyMemory.subarray(0, length)
 }
 
-/** LevelDB returns `Buffer`s, whose `slice` shares memory; all other code here expects plain `Uint8Array`s. */
+/**
+ * Returns a plain array: LevelDB returns `Buffer`s, whose `slice` shares memory, and all other code
+ * here expects `Uint8Array`s.
+ */
 function asBytes(value: Uint8Array): Uint8Array {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** What an operator can do about damage. */
+/** Advice to the operator about damage. */
 export const DAMAGE_ADVICE =
   'check the disk, then stop the node and run `coind repair`, which finds all damage and says how to mend it; do not put back an older ' +
   'wal/ or a copy of the whole directory from before the last start of a validator, which could sign twice (docs/operations.md, "A ' +
@@ -375,8 +383,8 @@ function damage(location: string, what: string, cause: unknown): DatabaseError {
 }
 
 /**
- * The error for a failed read: LevelDB reports a damaged file when it cannot decode a block of it. Other errors are returned as they
- * are.
+ * Returns the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
+ * its blocks. Other errors are returned as they are.
  * @param onDamage is told when the database is damaged
  */
 export function readError(location: string, error: unknown, onDamage: Handle['onDamage']): unknown {

@@ -5,10 +5,10 @@ import { Column, columnName } from './columns.ts'
 import type { Database } from './database.ts'
 
 /*
- * What a node takes on the disk. None of it is exact: LevelDB writes and deletes files meanwhile.
+ * A node's use of the disk. The figures are not exact: LevelDB writes and deletes files meanwhile.
  */
 
-/** Bytes in LevelDB's tables by column. The newest writes, which are in its log alone, are not counted. */
+/** Returns the bytes in LevelDB's tables by column. The newest writes, which are in its log alone, are not counted. */
 export async function columnBytes(database: Pick<Database, 'approximateSize'>): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>()
   for (const column of Object.values(Column)) {
@@ -18,7 +18,10 @@ export async function columnBytes(database: Pick<Database, 'approximateSize'>): 
   return sizes
 }
 
-/** Bytes of all files in a directory and those below it; 0 when it does not exist. Files that go away meanwhile are not counted. */
+/**
+ * Returns the bytes of all files in a directory and those below it; 0 when it does not exist. Files
+ * that go away meanwhile are not counted.
+ */
 export async function directoryBytes(directory: string): Promise<number> {
   let bytes = 0
   for (const entry of await entriesOf(directory)) {
@@ -50,7 +53,7 @@ function isAbsent(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
-/** Bytes that this process can still write to the file system of a directory. */
+/** Returns the bytes that this process can still write to the file system of a directory. */
 export async function freeBytesIn(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory)
   return bavail * bsize

@@ -6,7 +6,7 @@ import { compareBytes } from '../primitives/bytes.ts'
 export type SortEntry = readonly [key: Uint8Array, value: Uint8Array]
 
 export interface SortOptions {
-  /** an existing directory for files named `<name>-<number>`, which nobody else may use meanwhile */
+  /** an existing directory for files named `<name>-<number>`; these names must not be used elsewhere meanwhile */
   readonly directory: string
   readonly name?: string
   /** approximate memory of the sort; a single larger entry takes what it needs */
@@ -22,9 +22,10 @@ const INDEX_BYTES = 16
 const FRAME_BYTES = 8
 
 /**
- * The entries of `source` in ascending order of their keys; those with the same key in the order in which they came. What does not fit the
- * memory is sorted in parts, each written to a file, and merged. The files are removed when the iteration ends, whether it comes to the
- * end, its consumer stops or anything throws.
+ * Yields the entries of `source` in ascending order of their keys; those with the same key in the
+ * order in which they came. What does not fit the memory is sorted in parts, each written to a
+ * file, and merged. The files are removed when the iteration ends, whether it comes to the end, its
+ * consumer stops or anything throws.
  * @throws the system error of a failed write or read; what `source` throws
  */
 export async function* sortEntries(
@@ -103,7 +104,10 @@ class SortedPart {
   }
 }
 
-/** The first 6 bytes of a key as a number; zeros follow a shorter one, which the comparison of whole keys then decides. */
+/**
+ * Returns the first 6 bytes of a key as a number; zeros follow a shorter one, which the comparison
+ * of whole keys then decides.
+ */
 function beginningOf(key: Uint8Array): number {
   let value = 0
   for (let i = 0; i < 6; i++) value = value * 256 + (key[i] ?? 0)
@@ -118,7 +122,10 @@ function writeFrame(out: Buffer, at: number, key: Uint8Array, value: Uint8Array)
   return at + FRAME_BYTES + key.length + value.length
 }
 
-/** The entry whose frame begins at `at`, in memory of its own, and where the frame ends; undefined when that is behind `limit`. */
+/**
+ * Reads the entry whose frame begins at `at`, in memory of its own, and where the frame ends;
+ * undefined when that is behind `limit`.
+ */
 function readFrame(bytes: Buffer, at: number, limit: number): { entry: SortEntry; end: number } | undefined {
   if (at + FRAME_BYTES > limit) return undefined
   const keyEnd = at + FRAME_BYTES + bytes.readUInt32BE(at)
@@ -162,7 +169,7 @@ class SortFiles {
     }
   }
 
-  /** All entries of all files. */
+  /** Yields all entries of all files. */
   *merged(): Generator<SortEntry, void, void> {
     // The newest files are the smallest ones.
     while (this.#files.length > MERGED_FILES) {
@@ -227,7 +234,7 @@ function close(file: number, path: string): void {
   rmSync(path, { force: true })
 }
 
-/** A single call may write a part only. */
+/** Writes all bytes, since a single call may write only a part. */
 function writeAll(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
 }

@@ -29,8 +29,8 @@ export function encodeFormat(): Uint8Array {
 }
 
 /**
- * The format of a database, whichever it is. The first two formats had no checksums, so the length of the stored number says whether
- * it has one.
+ * Returns the format of a database, whichever it is. The first two formats had no checksums, so the
+ * length of the stored number says whether it has one.
  * @param getStored reads a key as LevelDB has it
  * @returns undefined for a database without a chain, and for one that is not yet complete
  */
@@ -42,7 +42,10 @@ export function formatOf(getStored: (key: Uint8Array) => Uint8Array | undefined)
   return checkedValue(FORMAT_KEY, stored)?.[0] ?? 'damaged'
 }
 
-/** Whether a damaged number was this version's: its first byte or its checksum still says so. Formats without checksums do not pass. */
+/**
+ * Returns whether a damaged number was this version's: its first byte or its checksum still says
+ * so. Formats without checksums do not pass.
+ */
 export function isDamagedFormat(stored: Uint8Array): boolean {
   if (stored.length !== FORMAT_BYTES + CHECKSUM_BYTES) return false
   const batch = new WriteBatch()

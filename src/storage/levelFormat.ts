@@ -12,7 +12,7 @@ const CRC32C = 0x82f63b78
 const MASK_DELTA = 0xa282ead8
 const crc32c = await createCRC32(CRC32C)
 
-/** Whether these bytes have the masked crc32c that is stored for them. */
+/** Returns whether these bytes have the masked crc32c that is stored for them. */
 export function hasChecksum(bytes: Uint8Array, stored: number): boolean {
   crc32c.init()
   crc32c.update(bytes)
@@ -21,7 +21,7 @@ export function hasChecksum(bytes: Uint8Array, stored: number): boolean {
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0 === stored
 }
 
-/** A little-endian integer of 4 bytes. */
+/** Reads a little-endian integer of 4 bytes. */
 export function readUint32(bytes: Uint8Array, at: number): number {
   return (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
 }
@@ -68,7 +68,7 @@ export interface OpenFile {
 }
 
 /**
- * Bytes of the file from `offset` on.
+ * Reads the bytes of the file from `offset` on.
  * @throws DatabaseError when the file has not so many, or the disk cannot read them
  */
 export function readBytes({ path, descriptor }: OpenFile, offset: number, length: number): Uint8Array {
@@ -100,7 +100,7 @@ function fileName(number: number): string {
   return String(number).padStart(6, '0')
 }
 
-/** The number in the name of a log; undefined for another name. */
+/** Returns the number in the name of a log; undefined for another name. */
 export function logNumber(name: string): number | undefined {
   const digits = /^(\d+)\.log$/.exec(name)?.[1]
   return digits === undefined ? undefined : Number(digits)

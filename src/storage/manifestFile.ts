@@ -5,10 +5,11 @@ import { LevelReader, type OpenFile, readBytes } from './levelFormat.ts'
 import { type FileRecord, readRecords } from './recordFile.ts'
 
 /*
- * The MANIFEST of a LevelDB directory: which tables and logs it consists of. Its records are changes of that list.
+ * The MANIFEST of a LevelDB directory: the list of its tables and logs. Its records are changes of
+ * that list.
  */
 
-/** A table that the database is made of. */
+/** A table of the database. */
 export interface Table {
   readonly number: number
   readonly size: number
@@ -25,7 +26,7 @@ export interface Manifest {
   readonly sequenceAtFirstLog: number
 }
 
-/** The tables in a directory, whether the database has them or not. */
+/** Returns the tables in a directory, whether the database has them or not. */
 export function tablesIn(location: string): readonly Table[] {
   const names = existsSync(location) ? readdirSync(location).filter((name) => /^\d+\.(ldb|sst)$/.test(name)) : []
   return names.sort().map((name) => ({
@@ -38,7 +39,8 @@ export function tablesIn(location: string): readonly Table[] {
 const MANIFEST = /^MANIFEST-(\d+)\n$/
 
 /**
- * Undefined when the directory holds no database; one whose creation was interrupted by a kill does not count.
+ * Reads the MANIFEST; returns undefined when the directory holds no database. A database whose
+ * creation was interrupted by a kill does not count.
  * @throws DatabaseError when it is damaged
  */
 export function readManifest(location: string): Manifest | undefined {
@@ -94,7 +96,7 @@ function decodeManifest(path: string, records: readonly FileRecord[]): Manifest 
   return { tables: [...tables.values()].sort((a, b) => b.number - a.number), firstLog, sequenceAtFirstLog }
 }
 
-/** One record of the MANIFEST: what changed in the list of tables, and numbers that replace earlier ones. */
+/** Applies one record of the MANIFEST: changes of the list of tables, and numbers that replace earlier ones. */
 function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map<number, number>): void {
   const added: Table[] = []
   while (!reader.isDone) {
@@ -131,7 +133,7 @@ function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map
   for (const table of added) tables.set(table.number, table)
 }
 
-/** Behind each key: what was done (1 byte), and the number of the write (7 bytes). */
+/** Bytes behind each key: the operation (1 byte), and the number of the write (7 bytes). */
 const SEQUENCE_BYTES = 8
 
 function readKey(reader: LevelReader): Uint8Array {

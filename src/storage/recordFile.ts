@@ -19,13 +19,14 @@ export interface FileRecord {
 interface FileRecords {
   readonly records: readonly FileRecord[]
   /**
-   * The first place that is not as it was written; undefined when there is none. A record that the end of the file cuts off is no such
-   * place, nor are zeros to the end: a killed writer, or a machine that lost power, leaves a file so.
+   * The first place that is not as it was written; undefined when the file is intact. A record that
+   * the end of the file cuts off does not count, nor do zeros to the end: a killed writer, or a
+   * machine that lost power, leaves a file so.
    */
   readonly damagedAt: number | undefined
 }
 
-/** The records that LevelDB reads from such a file: after a damaged one it goes on with the next block. */
+/** Reads the records that LevelDB reads from such a file: after a damaged one it continues with the next block. */
 export function readRecords(file: Uint8Array): FileRecords {
   const records: FileRecord[] = []
   let damagedAt: number | undefined

@@ -8,9 +8,10 @@ import { readRecords } from './recordFile.ts'
 import { readTableEntries } from './tableFile.ts'
 
 /**
- * What can still be read of a damaged LevelDB directory that nobody has open, whether LevelDB could open it or not: the entries of
- * columns from `first` to `last` in all tables and logs, as far as their checksums are right. They come in no order. Entries may be missing,
- * and others may be former values, or have been deleted: whoever takes them has to prove them.
+ * Yields what can still be read of a damaged LevelDB directory, whether LevelDB could open it or
+ * not. No process may have it open. The entries are those of columns from `first` to `last` in all
+ * tables and logs, as far as their checksums are right, in no particular order. Entries may be
+ * missing, and others may be previous values or have been deleted: the caller has to prove them.
  */
 export function* salvageEntries(
   location: string,
@@ -29,7 +30,7 @@ export function* salvageEntries(
 
 /** Which entries {@link salvageTo} copies. */
 interface SalvageRange {
-  /** a damaged LevelDB directory that nobody has open */
+  /** a damaged LevelDB directory that no process has open */
   readonly location: string
   /** columns */
   readonly first: number
@@ -63,13 +64,13 @@ export async function salvageTo(
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-/** Readable entries of a damaged table, see {@link salvageEntries}. */
+/** Yields the readable entries of a damaged table, see {@link salvageEntries}. */
 export function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
   const descriptor = openSync(path, 'r')
   try {
     yield* readTableEntries({ path, descriptor }, first, last)
   } catch (error) {
-    // Without its index nothing of it can be found.
+    // Without the index, no entry of the table can be found.
     if (!(error instanceof DatabaseError) || error.code !== 'corrupt') throw error
   } finally {
     closeSync(descriptor)
@@ -80,13 +81,16 @@ export function* tableEntries(path: string, first: number, last: number): Genera
 const BATCH_HEADER_BYTES = 12
 const PUT = 1
 
-/** Readable entries of a damaged log; there are none if the file has another name. */
+/** Yields the readable entries of a damaged log; there are none if the file has another name. */
 export function* logEntries(path: string, name: string): Generator<StoredEntry, void, void> {
   if (logNumber(name) === undefined) return
   for (const { payload } of readRecords(readFileSync(path)).records) yield* batchEntries(payload)
 }
 
-/** Each entry: what was done (1 byte), length and bytes of the key, and for a put those of the value. */
+/**
+ * Returns the entries of a batch. Each has its operation (1 byte), length and bytes of the key, and
+ * for a put those of the value.
+ */
 function batchEntries(batch: Uint8Array): readonly StoredEntry[] {
   const entries: StoredEntry[] = []
   const reader = new LevelReader(batch, BATCH_HEADER_BYTES)

@@ -23,16 +23,17 @@ import { type OpenFile, readBytes } from './levelFormat.ts'
 import { syncDirectory } from './writeFileDurably.ts'
 
 /*
- * A segment file holds numbered items, the first of which may have any number, in packed frames of some items each. It is written once
- * and never changed:
+ * A segment file holds numbered items, starting at any number, in packed frames of some items each.
+ * It is written once and never changed:
  *
  *   magic (9) | start | dictionary | frames | end | footer | length of the footer (4) | its crc32 (4) | sha256 of all before it (32) | magic (9)
  *
- * Start, dictionary, each frame and the end are pieces: a number (4 bytes: of a frame how many items it has, of the dictionary how long it
- * is unpacked, otherwise 0), the length of what follows (4), the crc32 of number, length and content (4), and the content. The start is
- * RLP of [number of the first item, label]. So a file can be read from its start, as far as it goes; the footer, RLP of [items, length] of
- * each frame, is for reading any item at once. Integers outside of RLP are big-endian. Label, frames and end are the business of who
- * writes them.
+ * Start, dictionary, each frame and the end are pieces. A piece is a number (4 bytes: of a frame
+ * how many items it has, of the dictionary its length when unpacked, otherwise 0), the length of
+ * the content (4), the crc32 of number, length and content (4), and the content. The start is RLP
+ * of [number of the first item, label]. So a file can be read from its start, as far as it goes.
+ * The footer, RLP of [items, length] of each frame, is for reading any item at once. Integers
+ * outside of RLP are big-endian. The writer defines the contents of label, frames and end.
  */
 
 /** The last byte is the version of the rules: blocks in the file are executed by them. */
@@ -41,7 +42,7 @@ export const SEGMENT_MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG
 export const PIECE_HEADER_BYTES = 12
 const SHA256_BYTES = 32
 const TRAILER_BYTES = 4 + 4 + SHA256_BYTES + SEGMENT_MAGIC.length
-/** Far more than the footer of a segment takes: a longer one is none of ours, and is not read into memory. */
+/** Far more than the footer of a segment takes: a longer one is not from this software, and is not read into memory. */
 const MAX_FOOTER_BYTES = 4 << 20
 const MAX_DICTIONARY_BYTES = 1 << 20
 /** No more is read at once while the whole file is checked. */
@@ -53,7 +54,7 @@ export interface SegmentFrame {
   readonly bytes: Uint8Array
 }
 
-/** What a segment file is made of. */
+/** Contents of a segment file. */
 export interface SegmentContent {
   /** number of the first item */
   readonly first: number
@@ -73,7 +74,7 @@ export interface FramePlace {
   readonly bytes: number
 }
 
-/** What start and end of a segment file say. They are read once; frames are read by {@link readFrame}. */
+/** Contents of a segment file's start and end. They are read once; frames are read by {@link readFrame}. */
 export interface SegmentIndex {
   readonly path: string
   /** of the whole file */
@@ -87,7 +88,7 @@ export interface SegmentIndex {
   readonly frames: readonly FramePlace[]
 }
 
-/** The bytes of a segment file in parts, each made when it is asked for. */
+/** Returns the bytes of a segment file in parts, each made when it is asked for. */
 export function* encodeSegmentFile(content: SegmentContent): Iterable<Uint8Array> {
   const { first, label, dictionary, frames } = content
   const sha256 = createHash('sha256')
@@ -157,7 +158,7 @@ export type SegmentPiece =
 
 /**
  * Reads a segment file from behind its magic bytes to the end of its items. Its footer is not read.
- * @param read gives the next bytes, or throws when there are not so many
+ * @param read returns the next bytes, or throws when there are not enough
  * @param fail makes the error for bytes that are wrong
  */
 export async function* readSegmentPieces(
@@ -280,7 +281,7 @@ function readPiece(file: OpenFile, offset: number, limit: number) {
   return { number: head.number, content, end }
 }
 
-/** The place of the frame that has an item; undefined when the file does not have it. */
+/** Returns the place of the frame that has an item; undefined when the file does not have it. */
 export function frameOf({ frames }: Pick<SegmentIndex, 'frames'>, number: number): FramePlace | undefined {
   let low = 0
   let high = frames.length - 1
@@ -311,7 +312,7 @@ export function readSegmentParts<T>(path: string, read: (readAt: ReadAt) => T): 
 
 type ReadAt = (offset: number, length: number) => Uint8Array
 
-/** What follows the frames. @throws DatabaseError when it is not what was written */
+/** Reads the end of a segment file, after the frames. @throws DatabaseError when it is not what was written */
 export function readSegmentEnd({ path, frames }: SegmentIndex): Uint8Array {
   const { offset, bytes } = frames.at(-1)!
   return withFile(path, (file) => {
@@ -320,7 +321,8 @@ export function readSegmentEnd({ path, frames }: SegmentIndex): Uint8Array {
 }
 
 /**
- * Checks every byte of a file in small steps: gives after each how many bytes it has read, so that the caller can wait between them.
+ * Checks every byte of a file in small steps: yields after each how many bytes it has read, so that
+ * the caller can wait between them.
  * @throws DatabaseError
  */
 export function* verifySegmentFile(path: string): Generator<number, void, void> {
@@ -336,7 +338,7 @@ export function* verifySegmentFile(path: string): Generator<number, void, void> 
   if (!equalBytes(digest.digest(), sha256)) throw damagedFile(path, undefined, 'it does not have its sha256')
 }
 
-/** Whether these are the bytes of the segment file with this length and sha256. */
+/** Returns whether these are the bytes of the segment file with this length and sha256. */
 export function isSegmentFile(file: Uint8Array, { bytes, sha256 }: Pick<SegmentIndex, 'bytes' | 'sha256'>): boolean {
   const end = file.length - SHA256_BYTES - SEGMENT_MAGIC.length
   if (file.length !== bytes || end < 0) return false
@@ -349,7 +351,7 @@ export function removeSegmentFile(path: string): void {
   rmSync(path, { force: true })
 }
 
-/** Whether {@link createSegmentFile} has completed this file. */
+/** Returns whether {@link createSegmentFile} has completed this file. */
 export function hasSegmentFile(path: string): boolean {
   return existsSync(path)
 }
@@ -378,7 +380,7 @@ export function tidySegmentFiles(
   for (const name of sizes.keys()) throw damagedFile(join(directory, name), undefined, 'it is missing')
 }
 
-/** Directory of the segments of a database. */
+/** Returns the directory of the segments of a database. */
 export function segmentsDirectory(location: string): string {
   return join(location, 'segments')
 }
@@ -392,11 +394,11 @@ export function segmentFiles(location: string): readonly string[] {
   return names.sort().map((name) => join(directory, name))
 }
 
-/** Of complete files. */
+/** Extension of complete files. */
 export const SEGMENT_EXTENSION = '.segment'
-/** Of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
+/** Extension of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
 export const TERMS_EXTENSION = '.terms'
-/** Of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
+/** Extension of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
 export const HASHES_EXTENSION = '.hashes'
 
 /** Files are open only while they are read: there may be thousands, in each thread. */
@@ -416,7 +418,10 @@ function withFile<T>(path: string, read: (file: OpenFile) => T): T {
   }
 }
 
-/** What does not decode although its checksum is right was damaged before it was written, or made by somebody else. */
+/**
+ * Decodes a piece. If that fails although its checksum is right, it was damaged before it was
+ * written, or other software made it.
+ */
 function decoded<T>({ path }: OpenFile, offset: number, decode: () => T): T {
   try {
     return decode()

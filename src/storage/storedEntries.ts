@@ -28,7 +28,7 @@ export class StoredEntries {
   }
 
   /**
-   * All entries with keys above `last` in their order, in batches.
+   * Yields all entries with keys above `last` in their order, in batches.
    * @param batchBytes after so many a batch is full
    * @throws DatabaseError
    */

@@ -9,9 +9,10 @@ import { readManifest, type Table, tablesIn } from './manifestFile.ts'
 import { logEntries, tableEntries } from './salvage.ts'
 
 /**
- * Refuses a database in another format by what its files say. LevelDB writes to a directory already when it opens it, so this runs before
- * the first opening: a refused directory stays as it was, byte for byte. A process may have it open. A directory without a database passes,
- * and a damaged one of which the format is unknown: later checks report damage.
+ * Refuses a database in another format, by the contents of its files. LevelDB already writes to a
+ * directory when it opens it, so this runs before the first opening: a refused directory stays as
+ * it was, byte for byte. A process may have it open. A directory without a database passes, and a
+ * damaged one whose format is unknown: later checks report damage.
  * @throws DatabaseError
  */
 export function refuseOtherFormat(location: string): void {
@@ -19,7 +20,7 @@ export function refuseOtherFormat(location: string): void {
   if (format !== undefined && format !== FORMAT) throw otherFormat(resolve(location), format)
 }
 
-/** undefined: unknown */
+/** Returns undefined when the format is unknown. */
 function storedFormat(location: string): number | undefined {
   const found: Found = { format: undefined, genesis: undefined }
   for (const { number } of tablesOf(location).filter(mayHaveFormat)) {
@@ -61,7 +62,7 @@ function tablesOf(location: string): readonly Table[] {
   }
 }
 
-/** Other tables are not opened: a large database has thousands. */
+/** Returns whether a table may hold the format. Others are not opened: a large database has thousands. */
 function mayHaveFormat({ keys }: Table): boolean {
   if (keys === undefined) return true
   const [first, last] = keys

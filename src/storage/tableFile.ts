@@ -34,8 +34,8 @@ const EXTENT_BYTES = 256 << 10
 const uncompress = snappyUncompressor()
 
 /**
- * Checks the footer, metaindex, filter and index of a table, and that its blocks lie side by side. Gives the data blocks, which are not
- * checked yet.
+ * Checks the footer, metaindex, filter and index of a table, and that its blocks are adjacent.
+ * Returns the data blocks, which are not checked yet.
  * @param size that the database has noted for the file
  * @throws DatabaseError
  */
@@ -69,7 +69,7 @@ export function checkTableFrame(file: OpenFile, size: number): readonly Extent[]
 }
 
 /**
- * Checks the checksums of neighbouring blocks; gives how many bytes were read.
+ * Checks the checksums of neighbouring blocks; returns how many bytes were read.
  * @throws DatabaseError
  */
 export function checkExtent(file: OpenFile, blocks: Extent): number {
@@ -99,8 +99,9 @@ function checkBlock({ path }: OpenFile, offset: number, bytes: Uint8Array, size:
 }
 
 /**
- * The entries in the data blocks of a table that have their checksums, whatever else of the table is damaged: keys of which the first byte
- * is from `first` to `last`, with their values. Deleted ones are not given, former values of an entry may be.
+ * Yields the entries in the data blocks of a table that have their checksums, whatever else in the
+ * table is damaged: keys whose first byte is from `first` to `last`, with their values. Deleted
+ * entries are left out; previous values of an entry may be included.
  * @throws DatabaseError when the index of the table is damaged
  */
 export function* readTableEntries(
@@ -130,17 +131,17 @@ export function* readTableEntries(
   }
 }
 
-/** Behind each key: what was done (1 byte), and the number of the write (7 bytes). */
+/** Bytes behind each key: the operation (1 byte), and the number of the write (7 bytes). */
 const SEQUENCE_BYTES = 8
 const PUT = 1
 
-/** The handles that are the values of an index block or of the metaindex. */
+/** Reads the handles that are the values of an index block or of the metaindex. */
 function readHandles(file: OpenFile, handle: BlockHandle): BlockHandle[] {
   const entries = readBlock(file, handle)
   return decoded(file, handle.offset, () => entries.map(([, value]) => readHandle(new LevelReader(value))))
 }
 
-/** The keys and values in a block. @throws DatabaseError */
+/** Reads the keys and values in a block. @throws DatabaseError */
 function readBlock(file: OpenFile, { offset, size }: BlockHandle): readonly (readonly [Uint8Array, Uint8Array])[] {
   // Before memory is taken: a damaged size may be any.
   if (offset + size + TRAILER_BYTES > fstatSync(file.descriptor).size) {
@@ -170,12 +171,15 @@ function readHandle(reader: LevelReader): BlockHandle {
   return { offset: reader.varint(), size: reader.varint() }
 }
 
-/** Snappy's form begins with the length of the original. */
+/** Decompresses Snappy, whose form begins with the length of the original. */
 function inflate(bytes: Uint8Array): Uint8Array {
   return uncompress(bytes, new LevelReader(bytes).varint())
 }
 
-/** What `decode` gives; what does not decode although its checksum is right was damaged before it was written. */
+/**
+ * Returns the result of `decode`. If that fails although the checksum is right, the data was
+ * damaged before it was written.
+ */
 function decoded<T>({ path }: OpenFile, offset: number, decode: () => T): T {
   try {
     return decode()

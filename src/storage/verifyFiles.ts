@@ -53,8 +53,9 @@ export function verifyFiles(location: string, bytes = Number.POSITIVE_INFINITY):
 }
 
 /**
- * Checks every table of a database that may be in use, in small steps: gives after each how many bytes it has read, so that the caller
- * can wait between them. Tables that are merged into others meanwhile are passed over.
+ * Checks every table of a database that may be in use, in small steps: yields after each how many
+ * bytes it has read, so that the caller can wait between them. Tables that are merged into others
+ * meanwhile are skipped.
  * @throws DatabaseError that names the file and the place
  */
 export function* scrubTables(location: string): Generator<number, void, void> {
@@ -62,8 +63,9 @@ export function* scrubTables(location: string): Generator<number, void, void> {
 }
 
 /**
- * Finds every damaged file of LevelDB in a directory that no process has open: gives an error for each, with the first damage in it, and
- * between them how many bytes were read. Without a MANIFEST that can be read it checks the tables that are there.
+ * Finds every damaged file of LevelDB in a directory that no process has open. Yields an error for
+ * each, with the first damage in it, and between them how many bytes were read. Without a readable
+ * MANIFEST it checks the tables that are there.
  */
 export function* findDamagedFiles(location: string): Generator<number | DatabaseError, void, void> {
   let manifest: Manifest | undefined
@@ -82,18 +84,19 @@ export function* findDamagedFiles(location: string): Generator<number | Database
   }
 }
 
-/** @throws the error when it is no damage */
+/** @throws the error when it is not damage */
 function asDamage(error: unknown): DatabaseError {
   if (error instanceof DatabaseError && error.code === 'corrupt') return error
   throw error
 }
 
-/** The search for a damage that a read has met ends after so many bytes of tables: half a minute. */
+/** The search for the damage that a read has met ends after this many bytes of tables: half a minute. */
 const SEARCH_BYTES = 8 * 2 ** 30
 
 /**
- * The error to report when a database that is closed again has failed: a read that came upon damage does not know in which file, but the
- * checksums of the tables may show it. All other errors are given back.
+ * Returns the error to report when a database that is closed again has failed. A read that
+ * encountered damage does not know in which file, but the checksums of the tables may show it. All
+ * other errors are returned as they are.
  */
 export function nameDamagedFile(error: unknown, location: string): unknown {
   if (!isDamageWithoutName(error)) return error
@@ -105,12 +108,12 @@ export function nameDamagedFile(error: unknown, location: string): unknown {
     }
   } catch (found) {
     if (found instanceof DatabaseError) return new DatabaseError(found.code, found.message, error)
-    // A search that fails otherwise must not take the place of what has happened.
+    // A search that fails otherwise must not hide the error that is reported.
   }
   return error
 }
 
-/** By name and code: an error from another thread has lost its class. */
+/** Checks by name and code: an error from another thread has lost its class. */
 function isDamageWithoutName(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isDamage = error.name === 'DatabaseError' && 'code' in error && error.code === 'corrupt'
@@ -118,7 +121,7 @@ function isDamageWithoutName(error: unknown): boolean {
   return isDamageWithoutName(error.cause)
 }
 
-/** Bytes of all tables of a database that may be in use. @throws DatabaseError */
+/** Returns the bytes of all tables of a database that may be in use. @throws DatabaseError */
 export function tableBytes(location: string): number {
   return (readManifest(location)?.tables ?? []).reduce((sum, { size }) => sum + size, 0)
 }
@@ -133,7 +136,7 @@ function* scrubTable(location: string, table: Table): Generator<number, void, vo
   }
 }
 
-/** Undefined when the table has gone because it was merged into others. */
+/** Opens a table; returns undefined when it has gone because it was merged into others. */
 function openTable(location: string, { number }: Table): OpenFile | undefined {
   const paths = tablePaths(location, number)
   for (const path of paths) {
@@ -150,8 +153,9 @@ function openTable(location: string, { number }: Table): OpenFile | undefined {
 }
 
 /**
- * Nothing is written behind a damaged or missing record: whatever follows one was written before the damage. LevelDB passes over it, and
- * what follows would become the state without what was before. Writes are numbered without gaps, which shows records that are missing
+ * Checks the logs. Nothing is written behind a damaged or missing record: whatever follows one was
+ * written before the damage. LevelDB skips such a record, and what follows would become the state
+ * without what was before. Writes are numbered without gaps, which shows records that are missing
  * without a trace.
  */
 function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest): void {
@@ -184,7 +188,7 @@ function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest)
 
 const MISSING_WRITES = 'writes are missing there'
 
-/** Of a batch: number of its first write (8 bytes, little-endian), how many it has (4 bytes). */
+/** The header of a batch: number of its first write (8 bytes, little-endian), how many it has (4 bytes). */
 const BATCH_HEADER_BYTES = 12
 
 function readBatchHeader(batch: Uint8Array): { readonly first: number; readonly count: number } {

@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path'
 
 /**
- * Writes a file atomically and durably: after a crash the whole file exists or none of it, and once this returns it stays. Replaces an
- * existing file.
+ * Writes a file atomically and durably: after a crash the whole file exists or nothing, and once
+ * this returns it stays. Replaces an existing file.
  * @param mode permissions, e.g. 0o600 for one that holds a secret
  */
 export function writeFileDurably(path: string, text: string, mode: number): void {

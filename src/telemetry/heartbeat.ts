@@ -3,7 +3,7 @@ import { type Ed25519Key, signEd25519 } from '../primitives/ed25519.ts'
 import { HEARTBEAT_HEADERS, heartbeatMessage } from './heartbeatSignature.ts'
 import type { Logger } from './logger.ts'
 
-/** What the node reports to an explorer: the JSON body of each POST, described in docs/operations.md. */
+/** A node's report to an explorer: the JSON body of each POST, described in docs/operations.md. */
 export interface HeartbeatBody {
   readonly moniker: string
   readonly network: string
@@ -107,7 +107,7 @@ async function report(
   throw new Error(`HTTP status ${response.status}${await readReason(response)}`)
 }
 
-/** Why the explorer refuses the report, if it says so: operators look for it in the log. */
+/** Returns why the explorer refuses the report, if it says so: operators look for it in the log. */
 async function readReason(response: Response): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()
@@ -123,7 +123,7 @@ async function readReason(response: Response): Promise<string> {
   }
 }
 
-/** A short reason without the URL. The useful part of a failed fetch is the cause of its error. */
+/** Returns a short reason without the URL. The useful part of a failed fetch is the cause of its error. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)

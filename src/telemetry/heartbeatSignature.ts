@@ -15,8 +15,8 @@ export const HEARTBEAT_HEADERS = {
 const DOMAIN = 'coind heartbeat v1'
 
 /**
- * What the node key signs of a report: the text `coind heartbeat v1`, a line feed, the text of the time header, a line feed, and the 32
- * bytes of the body's SHA-256.
+ * Returns the text that the node key signs for a report: `coind heartbeat v1`, a line feed, the
+ * text of the time header, a line feed, and the 32 bytes of the body's SHA-256.
  * @param time the header's text, as it was sent
  * @param body the bytes of the request's body, as they were sent
  */

@@ -4,7 +4,7 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
 /** Bytes of lines that one thread keeps while the reader takes none. */
 const BUFFER_BYTES = 1024 * 1024
-/** How often a thread with buffered lines looks whether the reader takes bytes again. */
+/** How often a thread with buffered lines checks whether the reader takes bytes again. */
 const RETRY_MS = 50
 /** At the end of a thread: how long a reader may take no byte before what is buffered is lost. */
 const FLUSH_PATIENCE_MS = 250
@@ -12,7 +12,7 @@ const FLUSH_PATIENCE_MS = 250
 const FLUSH_WAIT_MS = 3_000
 /** Longest wait for another thread that is within its write of a line; such a write does not block. */
 const TURN_WAIT_MS = 1
-/** A thread that has begun a line and did not try to go on for so long has died. */
+/** A thread that has started a line and did not try to continue for so long has died. */
 const DEAD_AFTER_SECONDS = 10
 
 /** Errors that pass: the pipe (or the disk) is full. */
@@ -25,7 +25,7 @@ const TURN = 0
 /** lines that all threads have dropped */
 const DROPPED = 1
 
-/** Lines of all threads of this process that were dropped. */
+/** Returns how many lines all threads of this process have dropped. */
 export function droppedLines(): number {
   return Atomics.load(shared(), DROPPED)
 }
@@ -110,7 +110,7 @@ export function createLineWriter(
     return true
   }
 
-  /** @returns whether the whole line is written or begun; if not, nothing of it is written */
+  /** @returns whether the line is written or at least started; if not, no byte is written */
   const writeLine = (bytes: Uint8Array): boolean => {
     if (!takeTurn()) return false
     if (!writeRest()) return false
@@ -189,7 +189,7 @@ export function createLineWriter(
   }
 }
 
-/** Lines in order, up to a number of bytes. */
+/** Creates a buffer of lines in order, up to a number of bytes. */
 function createLineBuffer(limit: number) {
   interface Line {
     readonly bytes: Uint8Array
@@ -226,7 +226,7 @@ function createLineBuffer(limit: number) {
       bytes -= firstQueue()?.shift()?.bytes.length ?? 0
     },
     /**
-     * Adds a line, in the place of less important ones where there is no room.
+     * Adds a line, instead of less important ones where there is no room.
      * @returns how many lines were dropped for it, or 1 when it was dropped itself
      */
     add: (line: Uint8Array, importance: number): number => {
@@ -247,12 +247,13 @@ function createLineBuffer(limit: number) {
 }
 
 /**
- * A descriptor of the same pipe or terminal whose writes do not block; `fd` itself is shared with other processes, which may want it
- * to block. A terminal of another user (after `sudo`) cannot be opened by its name, but as the terminal of this session. Where the
- * system has or allows none (sockets, pipes of another user), `fd` is used: Node.js makes sockets and pipes non-blocking once
- * `process.stdout` is used, as src/cli/run.ts does. Files need none: nobody has to read them.
+ * Opens a descriptor of the same pipe or terminal whose writes do not block; `fd` itself is shared with other processes,
+ * which may want it to block. A terminal of another user (after `sudo`) cannot be opened by its name, but as the terminal of
+ * this session. Where the system does not allow it (sockets, pipes of another user), `fd` is used: Node.js makes sockets and
+ * pipes non-blocking once `process.stdout` is used, as src/cli/run.ts does. Files need no such descriptor: they never wait
+ * for a reader.
  *
- * What is left: a terminal that is neither this user's nor this session's. It blocks when it is stopped.
+ * One case is not covered: a terminal that is neither this user's nor this session's. It blocks when it is stopped.
  */
 function openNonBlocking(fd: number): number {
   const stats = fstatSync(fd)
@@ -270,7 +271,10 @@ function openNonBlocking(fd: number): number {
   return fd
 }
 
-/** Device number of the terminal that controls this process (proc_pid_stat(5), tty_nr); 0 where there is none. */
+/**
+ * Returns the device number of the terminal that controls this process (proc_pid_stat(5), tty_nr);
+ * 0 where no terminal does.
+ */
 function sessionTerminal(): number {
   let text: string
   try {
@@ -295,7 +299,7 @@ function tryWrite(fd: number, bytes: Uint8Array): number {
   }
 }
 
-/** Of a clock that all threads share and that is never set; never 0. */
+/** Returns the seconds of a clock that all threads share and that is never set; never 0. */
 function seconds(): number {
   return process.hrtime()[0] + 1
 }

@@ -9,11 +9,11 @@ export type { Logger } from 'pino'
 const STDOUT = 1
 
 /**
- * The root logger of one thread; parts take a child (`logger.child({ part: 'rpc' })`).
+ * Creates the root logger of one thread; parts take a child (`logger.child({ part: 'rpc' })`).
  *
- * Every thread makes its own and writes whole lines to the same descriptor at once: lines of several threads do not mix, a crash
- * loses none that the reader took, and no thread waits for another's event loop. A reader that stops reading holds up no thread:
- * see `createLineWriter`. When it closes the pipe, only the lines are lost. `flush` writes what is buffered before a thread ends.
+ * Every thread makes its own logger and writes whole lines to the same descriptor at once. So lines of several threads do not mix,
+ * a crash loses no line that the reader took, and no thread waits for another's event loop. A reader that stops reading delays no
+ * thread: see `createLineWriter`. When it closes the pipe, only the lines are lost. `flush` writes buffered lines before a thread ends.
  * @param fd file descriptor that the lines are written to, of the process and so the same in every thread
  */
 export function createLogger(config: LogConfig, fields: Readonly<Record<string, unknown>> = {}, fd = STDOUT): Logger {

@@ -6,10 +6,13 @@ import { droppedLines } from './lineWriter.ts'
  * operators should watch.
  */
 
-/** How often the delay of the main thread's event loop is looked at, as `createThreadMetrics` does. */
+/** How often the delay of the main thread's event loop is measured, as `createThreadMetrics` does. */
 const PROCESS_PRECISION_MS = 50
 
-/** prom-client's metrics of the process. Once they are there, they wake the main thread to measure its event loop. */
+/**
+ * Creates prom-client's metrics of the process. Once they are there, they wake the main thread to
+ * measure its event loop.
+ */
 export function createProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PROCESS_PRECISION_MS })
 }
@@ -21,7 +24,7 @@ export function createConsensusMetrics(registry: Registry) {
   const registers = [registry]
   new Counter({
     name: 'coind_log_dropped_total',
-    help: 'Lines of the log that all threads dropped because its reader was too slow',
+    help: 'Log lines that all threads dropped because their reader was too slow',
     registers,
     collect() {
       this.reset()
@@ -49,17 +52,17 @@ export function createConsensusMetrics(registry: Registry) {
     }),
     clockOffsetSeconds: new Gauge({
       name: 'coind_clock_offset_seconds',
-      help: "This node's clock minus the proposers', plus the way of a proposal: median of the last blocks of others",
+      help: "This node's clock minus the proposers', plus the transit time of a proposal: median of the last blocks of other validators",
       registers,
     }),
     backfillHeight: new Gauge({
       name: 'coind_backfill_height',
-      help: 'Lowest block whose header was fetched since the start, by a node that began with a snapshot',
+      help: 'Lowest block whose header was fetched since the start, by a node that started from a snapshot',
       registers,
     }),
     backfillBlocksTotal: new Counter({
       name: 'coind_backfill_blocks_total',
-      help: 'Old blocks without transactions that were fetched and verified, by a node that began with a snapshot',
+      help: 'Old blocks without transactions that were fetched and verified, by a node that started from a snapshot',
       registers,
     }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
@@ -71,19 +74,19 @@ export function createConsensusMetrics(registry: Registry) {
     }),
     threadRestartsTotal: new Counter({
       name: 'coind_thread_restarts_total',
-      help: 'Threads for clients that ended and were started again, by name',
+      help: 'Client threads that ended and were started again, by name',
       labelNames: ['name'],
       registers,
     }),
     unknownSignatures: new Counter({
       name: 'coind_unknown_signatures_total',
-      help: "Votes signed with this validator's key that this node did not make: the key signs elsewhere too",
+      help: "Votes signed with this validator's key that this node did not make: the key also signs elsewhere",
       registers,
     }),
   }
 }
 
-/** Metrics of this node's own validator, in the main thread. They are there, and 0, on a node without one too. */
+/** Metrics of this node's own validator, in the main thread. They exist, and are 0, on a node without a validator too. */
 export type ValidatorMetrics = ReturnType<typeof createValidatorMetrics>
 
 export function createValidatorMetrics(registry: Registry) {
@@ -117,17 +120,17 @@ export function createValidatorMetrics(registry: Registry) {
     }),
     missedLimit: new Gauge({
       name: 'coind_validator_missed_limit_blocks',
-      help: 'Missed blocks of a window that jail a validator when there are more',
+      help: 'Missed blocks per window above which a validator is jailed',
       registers,
     }),
     window: new Gauge({
       name: 'coind_validator_window_blocks',
-      help: 'Blocks of the window in which missed blocks count',
+      help: 'Length in blocks of the window in which missed blocks count',
       registers,
     }),
     position: new Gauge({
       name: 'coind_validator_window_position_blocks',
-      help: "Place of the newest block in the window of this node's validator",
+      help: "Position of the newest block in the window of this node's validator",
       registers,
     }),
     missedTotal: new Counter({
@@ -151,14 +154,14 @@ export function createSignerMetrics() {
   return {
     connected: new Gauge({
       name: 'coind_signer_connected',
-      help: 'Remote signers that are connected; only where PRIV_VALIDATOR_LADDR is set',
+      help: 'Connected remote signers; only where PRIV_VALIDATOR_LADDR is set',
       // Without a label it would be 0 where there is no remote signer to miss.
       labelNames: ['key'],
       registers,
     }),
     seconds: new Histogram({
       name: 'coind_signer_seconds',
-      help: 'Time from a question to a remote signer to its answer',
+      help: 'Time from a request to a remote signer to its answer',
       buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
       registers,
     }),
@@ -172,13 +175,14 @@ export function createSignerMetrics() {
 }
 
 /**
- * The same in every thread where transactions are checked or run: the values are added up.
- * @param places where this thread may come upon them. They begin at 0: an alert sees a number rise, not appear
+ * Creates the counter of unforeseen errors, the same in every thread where transactions are checked
+ * or run: the values are added up.
+ * @param places where they may occur in this thread. They start at 0, since an alert sees a number rise, not appear
  */
 function unforeseenErrors(registers: Registry[], places: readonly string[]) {
   const counter = new Counter({
     name: 'coind_unforeseen_errors_total',
-    help: 'Errors that nobody has foreseen, by place: build, check or decided (of a block), pool, senders',
+    help: 'Unforeseen errors, by place: build, check or decided (of a block), pool, senders',
     labelNames: ['place'],
     registers,
   })
@@ -222,13 +226,13 @@ export function createExecutorMetrics(registry: Registry) {
     stoppedTotal: stoppedExecutions(registers),
     lateAnswersTotal: new Counter({
       name: 'coind_pool_late_answers_total',
-      help: 'Questions of the executor that the pool did not answer in time, by what was asked: the block is made or checked without it',
+      help: 'Executor requests that the pool did not answer in time, by request; the block is then built or checked without the answer',
       labelNames: ['asked'],
       registers,
     }),
     speculationsTotal: new Counter({
       name: 'coind_speculations_total',
-      help: 'Transactions that were offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed in their turn only)',
+      help: 'Transactions offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed only in their turn)',
       labelNames: ['outcome'],
       registers,
     }),
@@ -252,7 +256,7 @@ export function createExecutorMetrics(registry: Registry) {
     }),
     historyOldestHeight: new Gauge({
       name: 'coind_history_oldest_height',
-      help: 'Height of the oldest block whose state is kept',
+      help: 'Height of the oldest block whose state is retained',
       registers,
     }),
   }
@@ -286,7 +290,7 @@ export function createSnapshotMetrics(registry: Registry) {
     }),
     seconds: new Gauge({
       name: 'coind_snapshot_seconds',
-      help: 'How long the last snapshot took, with the rests that leave the machine to others',
+      help: 'How long the last snapshot took, including its pauses for other work',
       registers,
     }),
     bytes: new Gauge({
@@ -313,12 +317,12 @@ export function createTracingMetrics(registry: Registry) {
     }),
     droppedSpansTotal: new Counter({
       name: 'coind_trace_dropped_spans_total',
-      help: 'Spans that threads left out: of too many transactions in a second, or because too many waited to be sent',
+      help: 'Spans that threads dropped: too many transactions in a second, or too many spans waiting to be sent',
       registers,
     }),
     exportFailuresTotal: new Counter({
       name: 'coind_trace_export_failures_total',
-      help: 'Batches of spans that the collector did not take, and other reports of failures in sending them',
+      help: 'Batches of spans that the collector refused, and other reported failures to send spans',
       registers,
     }),
   }
@@ -349,12 +353,12 @@ export function createPoolMetrics(registry: Registry) {
     }),
     journalBytes: new Gauge({
       name: 'coind_mempool_journal_bytes',
-      help: "Bytes of the pool's journal on the disk; 0 while there is none or it cannot be written",
+      help: "Bytes of the pool's journal on the disk; 0 if the file is absent or cannot be written",
       registers,
     }),
     journalSkippedTotal: new Counter({
       name: 'coind_mempool_journal_skipped_total',
-      help: 'Accepted transactions of clients that the journal had no room for',
+      help: 'Accepted transactions of clients for which the journal had no room',
       registers,
     }),
     unforeseenTotal: unforeseenErrors(registers, ['pool']),
@@ -393,32 +397,32 @@ export function createNetworkMetrics(registry: Registry) {
     }),
     readSecondsTotal: new Counter({
       name: 'coind_p2p_read_seconds_total',
-      help: 'Seconds in which the network thread read blocks and light blocks for peers',
+      help: 'Seconds that the network thread spent on reading blocks and light blocks for peers',
       registers,
     }),
     /** `reason` is one of a few fixed texts */
     droppedTotal: new Counter({
       name: 'coind_p2p_dropped_total',
-      help: 'Messages of peers, or for slow peers, that were dropped, by reason',
+      help: 'Dropped messages from peers or to slow peers, by reason',
       labelNames: ['reason'],
       registers,
     }),
     gossipWaitsTotal: new Counter({
       name: 'coind_p2p_gossip_waits_total',
-      help: 'Frames of gossip that had to wait for their turn, by kind of peer (reserved, strangers)',
+      help: 'Gossip frames that had to wait for their turn, by kind of peer (reserved, strangers)',
       labelNames: ['from'],
       registers,
     }),
     queuedBytes: new Gauge({
       name: 'coind_p2p_queued_bytes',
-      help: 'Bytes that wait to be sent to slow peers (consensus, parts) or to be checked (transactions), by queue',
+      help: 'Bytes waiting to be sent to slow peers (consensus, parts) or to be checked (transactions), by queue',
       labelNames: ['queue'],
       registers,
     }),
     /** `reason` is `fault` or `budget` */
     connectionsEndedTotal: new Counter({
       name: 'coind_p2p_connections_ended_total',
-      help: 'Connections that were ended below the protocols: bytes that no node sends (fault), or more than a peer may cause (budget)',
+      help: 'Connections closed below the protocols: bytes that no node sends (fault), or more than a peer may cause (budget)',
       labelNames: ['reason'],
       registers,
     }),
@@ -432,16 +436,16 @@ export function createNetworkMetrics(registry: Registry) {
       help: 'Unexpected errors of the peer-to-peer library, which the node survived',
       registers,
     }),
-    /** `result` is admitted, a reason why it was closed before its handshake, or one why it was closed during that (late, evicted) */
+    /** `result` is `admitted`, or the reason for which the connection was closed before or during its handshake */
     inboundConnectionsTotal: new Counter({
       name: 'coind_p2p_inbound_connections_total',
-      help: 'Connections that others have opened, by what became of them: admitted to a handshake, closed before it (banned, full, rate, share) or during it (late, evicted)',
+      help: 'Inbound connections, by result: admitted to a handshake, or closed before it (banned, full, rate, share) or during it (late, evicted)',
       labelNames: ['result'],
       registers,
     }),
     pendingHandshakes: new Gauge({
       name: 'coind_p2p_pending_handshakes',
-      help: 'Inbound connections that have not shown yet who they are, from addresses of known peers and from others',
+      help: 'Inbound connections that have not proved their identity yet, from addresses of known peers and from others',
       labelNames: ['from'],
       registers,
     }),
@@ -453,19 +457,19 @@ export function createNetworkMetrics(registry: Registry) {
     }),
     dialSeconds: new Histogram({
       name: 'coind_p2p_dial_seconds',
-      help: 'Time to connect to a peer, until both know that they are of the same chain',
+      help: 'Time to connect to a peer, until both know that they are on the same chain',
       buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
       registers,
     }),
     namedAddressesTotal: new Counter({
       name: 'coind_p2p_named_addresses_total',
-      help: 'Addresses that peers have named, added to the address book or left out',
+      help: 'Addresses received from peers, added to the address book or left out',
       labelNames: ['result'],
       registers,
     }),
     knownAddresses: new Gauge({
       name: 'coind_p2p_known_addresses',
-      help: 'Addresses of peers in the address book: new ones, which others have named, and tried ones, which this node has reached',
+      help: 'Peer addresses in the address book: new ones, received from others, and tried ones, which this node has reached',
       labelNames: ['kind'],
       registers,
     }),
@@ -501,7 +505,7 @@ export function createSocketMetrics(registry: Registry) {
     }),
     compressionsTotal: new Counter({
       name: 'coind_rpc_compressions_total',
-      help: 'Long answers to clients that ask for compression, by outcome: gzip, br or zstd; or sent as they are because view threads were busy, it would not have helped (useless) or an error came up (failed)',
+      help: 'Long answers to clients that accept compression, by outcome: gzip, br or zstd; or uncompressed because view threads were busy, it would not have helped (useless) or an error occurred (failed)',
       labelNames: ['outcome'],
       registers,
     }),
@@ -520,7 +524,7 @@ export function createSocketMetrics(registry: Registry) {
     subscriptions: new Gauge({ name: 'coind_rpc_subscriptions', help: 'Open subscriptions', registers }),
     unreadBytes: new Gauge({
       name: 'coind_rpc_unread_bytes',
-      help: 'Memory of the messages that wait for clients of WebSockets to read them',
+      help: 'Memory of messages that WebSocket clients have not read yet',
       registers,
     }),
     criteriaBytes: new Gauge({
@@ -546,7 +550,7 @@ export function createViewMetrics(registry: Registry) {
     }),
     waitSeconds: new Histogram({
       name: 'coind_view_wait_seconds',
-      help: 'Time from the arrival of a request to the start of its task in a view thread, by queue; none is later than 30',
+      help: 'Time from the arrival of a request to the start of its task in a view thread, by queue; a task starts within 30 seconds or not at all',
       labelNames: ['queue'],
       buckets: [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30],
       registers,
@@ -565,7 +569,7 @@ export function createViewMetrics(registry: Registry) {
     }),
     droppedTasksTotal: new Counter({
       name: 'coind_view_dropped_tasks_total',
-      help: 'Tasks that were not run, by queue and reason: expired, cancelled (the client is gone) or refused (no place)',
+      help: 'Tasks that were not run, by queue and reason: expired, cancelled (the client is gone) or refused (no room)',
       labelNames: ['queue', 'reason'],
       registers,
     }),

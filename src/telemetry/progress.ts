@@ -5,9 +5,9 @@ import type { Logger } from './logger.ts'
 /** Shows how far one piece of long work is. Made by {@link startProgress}. */
 export interface Progress {
   /**
-   * To be called as often as there is news: most calls cost one look at the clock.
-   * @param done how much is done, in the unit that was given. The first value need not be 0: work that goes on where it was
-   * interrupted has a rate that counts only what is new
+   * Call it as often as there is news: most calls only read the clock.
+   * @param done how much is done, in the unit that was given. The first value need not be 0: for work that resumes after an
+   * interruption, the rate counts only what is new
    * @param total when it is known only now, or has changed
    */
   update(done: number, total?: number): void
@@ -15,7 +15,7 @@ export interface Progress {
   end(): void
 }
 
-/** What is counted: things by their name ("blocks"), bytes, or a share from 0 to 1. */
+/** Unit of the counted work: things by their name ("blocks"), bytes, or a share from 0 to 1. */
 export type ProgressUnit = 'blocks' | 'bytes' | 'entries' | 'chunks' | 'files' | 'share'
 
 interface ProgressOptions {
@@ -35,7 +35,7 @@ interface ProgressOptions {
 export type ProgressOf = (part: Pick<ProgressOptions, 'title' | 'unit' | 'total'>) => Progress
 
 interface ProgressOutput {
-  /** columns of the terminal; undefined where it is none */
+  /** columns of the terminal; undefined where the output is not a terminal */
   readonly columns: () => number | undefined
   readonly write: (text: string) => void
 }
@@ -90,7 +90,7 @@ const CLEAR_LINE = '\u001b[K'
 const STDERR = 2
 let written: ReturnType<typeof createLineWriter> | undefined
 
-/** A reader of the standard error that has stopped does not stop the work: see `createLineWriter`. */
+/** Returns the standard error. A reader that has stopped does not stop the work: see `createLineWriter`. */
 function standardError(): ProgressOutput {
   return {
     columns: () => (isatty(STDERR) ? (process.stderr.columns ?? NARROW_COLUMNS) : undefined),
@@ -125,9 +125,9 @@ export class SmoothedRate {
       this.#measured = value
       this.#measuredMs = nowMs
     } else if (elapsedMs >= SHORTEST_MS) {
-      const kept = Math.exp(-elapsedMs / SMOOTHING_MS)
-      this.#grown = this.#grown * kept + value - this.#measured
-      this.#elapsedMs = this.#elapsedMs * kept + elapsedMs
+      const weight = Math.exp(-elapsedMs / SMOOTHING_MS)
+      this.#grown = this.#grown * weight + value - this.#measured
+      this.#elapsedMs = this.#elapsedMs * weight + elapsedMs
       this.#measured = value
       this.#measuredMs = nowMs
     }
@@ -139,7 +139,7 @@ export class SmoothedRate {
   }
 }
 
-/** @returns whole seconds; undefined when nobody can know */
+/** @returns whole seconds; undefined when they are not known */
 export function secondsLeft(done: number, total: number | undefined, perSecond: number): number | undefined {
   if (total === undefined) return undefined
   if (done >= total) return 0
@@ -154,20 +154,20 @@ interface Report {
   readonly secondsLeft: number | undefined
 }
 
-/** 0 to 100, rounded down; undefined without a total */
+/** Returns 0 to 100, rounded down; undefined without a total. */
 function percentOf({ done, total }: Report): number | undefined {
   if (total === undefined) return undefined
   return total <= 0 ? 100 : Math.min(100, Math.floor((done / total) * 100))
 }
 
-/** Fields of a line of the log; `undefined` ones are left out by the logger. */
+/** Returns the fields of a log line; the logger leaves out undefined ones. */
 function reportFields(report: Report): Readonly<Record<string, number | undefined>> {
   const { done, total, unit, perSecond } = report
   const shared = { percent: percentOf(report), secondsLeft: report.secondsLeft }
   return unit === 'share' ? shared : { [unit]: done, total, ...shared, [`${unit}PerSecond`]: rounded(perSecond) }
 }
 
-/** The same for people: "1,234 of 10,000 blocks", "12 %", "512 blocks/s", "17 s left". */
+/** Returns the same for people: "1,234 of 10,000 blocks", "12 %", "512 blocks/s", "17 s left". */
 function reportTexts(report: Report): readonly string[] {
   const { done, total, unit, perSecond, secondsLeft } = report
   const texts: string[] = []
@@ -186,7 +186,10 @@ function reportTexts(report: Report): readonly string[] {
 
 const BAR_COLUMNS = 30
 
-/** One line of the terminal, in place of the one before. The cursor returns to its start: a line of a log overwrites it. */
+/**
+ * Returns one line of the terminal, which replaces the one before. The cursor returns to its start:
+ * a line of a log overwrites it.
+ */
 function barText(title: string, report: Report, columns: number): string {
   const percent = percentOf(report)
   const filled = Math.round(((percent ?? 0) * BAR_COLUMNS) / 100)
@@ -198,7 +201,7 @@ function barText(title: string, report: Report, columns: number): string {
   return `\r${text}${CLEAR_LINE}\r`
 }
 
-/** Slow work has decimals: 0.25 blocks/s. */
+/** Rounds a rate; slow work has decimals: 0.25 blocks/s. */
 function rounded(rate: number): number {
   return rate >= 10 ? Math.round(rate) : Math.round(rate * 100) / 100
 }
@@ -207,7 +210,7 @@ function countText(count: number): string {
   return count.toLocaleString('en-US', { maximumFractionDigits: 2 })
 }
 
-/** In the units of disks: 1 MB is 1,000,000 bytes. */
+/** Formats bytes in the units of disks: 1 MB is 1,000,000 bytes. */
 export function bytesText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
@@ -216,7 +219,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** The two largest units: "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
+/** Formats a duration in its two largest units: "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 function durationText(seconds: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`

@@ -5,7 +5,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, RandomIdGenerator, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { SpanRecord, TraceSubject } from './spans.ts'
 
-/** What decides the IDs of traces and of their roots. */
+/** The values that decide the IDs of traces and of their roots. */
 export interface TraceIdentity {
   readonly chainId: string
   /** 40 hex digits */
@@ -19,7 +19,7 @@ export interface SpanExportOptions {
   readonly exporter: SpanExporter
 }
 
-/** Takes spans of this node and gives them to an exporter in batches. */
+/** Takes spans of this node and passes them to an exporter in batches. */
 export interface SpanExport {
   add(record: SpanRecord): void
   /** Exports what waits. */
@@ -32,14 +32,18 @@ const BATCH_MS = 1_000
 const TRACE_ID_DIGITS = 32
 const SPAN_ID_DIGITS = 16
 
-/** An exporter for a collector's OTLP over HTTP with protobuf. @param endpoint base address: `/v1/traces` is added */
+/**
+ * Creates an exporter for a collector's OTLP over HTTP with protobuf.
+ * @param endpoint base address: `/v1/traces` is added
+ */
 export function otlpExporter(endpoint: string, headers: Readonly<Record<string, string>>): SpanExporter {
   return new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces`, headers: { ...headers } })
 }
 
 /**
- * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages: a trace's follows from its transaction's hash or
- * its block's height, and its root's on this node from that and the node, so threads and nodes that know nothing of each other agree.
+ * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages. A trace's ID follows from its
+ * transaction's hash or its block's height, and its root's ID on this node from the trace's ID and the node. So threads and nodes
+ * agree without knowing of each other.
  */
 export function createSpanExport({ identity, resource, exporter }: SpanExportOptions): SpanExport {
   const random = new RandomIdGenerator()
@@ -68,7 +72,7 @@ export function createSpanExport({ identity, resource, exporter }: SpanExportOpt
   }
 }
 
-/** The root span of a subject's trace on this node. */
+/** Returns the root span of a subject's trace on this node. */
 export function rootOf({ chainId, nodeId }: TraceIdentity, subject: TraceSubject): SpanContext {
   const traceId =
     subject.kind === 'transaction'

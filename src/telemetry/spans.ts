@@ -2,11 +2,11 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 
 /*
- * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` makes real ones of them and sends them to a collector. One
- * trace is the way of one transaction, or that of one block; nodes that report to the same collector add to the same traces.
+ * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` turns them into real ones and sends them
+ * to a collector. A trace follows one transaction or one block; nodes that report to the same collector add to the same traces.
  */
 
-/** What a trace is about. */
+/** Subject of a trace. */
 export type TraceSubject =
   /** 64 lowercase hex digits */
   { readonly kind: 'transaction'; readonly hash: string } | { readonly kind: 'block'; readonly height: number }
@@ -18,20 +18,20 @@ export interface SpanRecord {
   /** milliseconds since the epoch, with fractions: {@link epochMs} */
   readonly startMs: number
   readonly endMs: number
-  /** the whole way on this node: the other spans of the subject are parts of it */
+  /** the subject's whole path on this node: its other spans are parts of this one */
   readonly isRoot: boolean
   readonly attributes: Readonly<Record<string, string | number | boolean>>
   /** the height of a block whose trace it leads to */
   readonly block: number | undefined
 }
 
-/** What a thread posts: spans, and how many it has left out since the last post. */
+/** A thread's post: spans, and how many it has dropped since the last post. */
 export interface SpanPost {
   readonly record: SpanRecord
   readonly dropped: number
 }
 
-/** What threads need to record spans; plain data. */
+/** Data that threads need to record spans. */
 export interface TracingChannel {
   /** of the broadcast channel */
   readonly name: string
@@ -49,7 +49,7 @@ export function createTracingChannel(name: string, share: number): TracingChanne
   return { name, share, waiting: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) }
 }
 
-/** The tracing thread has taken a post. */
+/** Counts a post as taken by the tracing thread. */
 export function countTaken({ waiting }: Pick<TracingChannel, 'waiting'>): void {
   Atomics.sub(waiting, 0, 1)
 }
@@ -57,12 +57,15 @@ export function countTaken({ waiting }: Pick<TracingChannel, 'waiting'>): void {
 /** Spans of transactions that one thread records in a second: hashes can be chosen so that all are followed. */
 const SPANS_A_SECOND = 1_000
 
-/** Milliseconds since the epoch, with fractions, on a clock that no correction sets back while the process runs. */
+/**
+ * Returns the milliseconds since the epoch, with fractions, on a clock that no correction sets back
+ * while the process runs.
+ */
 export function epochMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** The tracer of this thread; undefined: tracing is off. */
+/** Opens the tracer of this thread; undefined: tracing is off. */
 export function openTracer(channel: TracingChannel | undefined): Tracer | undefined {
   return channel === undefined ? undefined : new Tracer(channel)
 }
@@ -206,7 +209,7 @@ export class TransactionTraces {
     if (!this.#admitted.has(key)) this.#admitted.set(key, { startMs, isLocal })
   }
 
-  /** The block is decided: the way of these transactions on this node is over. */
+  /** The block is decided: this node's part of these transactions' traces ends. */
   included(height: number, hashes: readonly Uint8Array[]): void {
     if (this.#admitted.size === 0) return
     for (const hash of hashes) {

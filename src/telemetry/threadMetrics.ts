@@ -8,11 +8,11 @@ export type MetricsSnapshot = readonly MetricObject[]
 /** Where a thread's metrics are registered. Each thread has one; the main thread adds them up. */
 interface ThreadMetrics {
   readonly registry: Registry
-  /** the present values; structured-clonable */
+  /** the current values; structured-clonable */
   snapshot(): Promise<MetricsSnapshot>
 }
 
-/** Milliseconds between two looks at the event loop, each of which wakes the thread; the metric shows the delay above it. */
+/** Milliseconds between two measurements of the event loop. Each wakes the thread; the metric shows the delay above this. */
 const DELAY_RESOLUTION_MS = 50
 const NANOSECONDS = 1e9
 const QUANTILES = [
@@ -22,9 +22,9 @@ const QUANTILES = [
 ] as const
 
 /**
- * A registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of its event loop since the last
- * snapshot. That is measured from the first snapshot on: in a node whose metrics nobody reads it would be a third of all that an idle
- * node does.
+ * Creates a registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of
+ * its event loop since the last snapshot. The delay is measured from the first snapshot on: where
+ * no one reads the metrics, it would be a third of an idle node's work.
  */
 export function createThreadMetrics(name: string): ThreadMetrics {
   const registry = new Registry()
@@ -45,7 +45,7 @@ export function createThreadMetrics(name: string): ThreadMetrics {
   })
   new Gauge({
     name: 'coind_thread_memory_bytes',
-    help: 'Memory that V8 keeps for the thread: used and committed of its heap, and external to it',
+    help: 'Memory that V8 holds for the thread: used and committed heap, and external memory',
     labelNames: ['thread', 'kind'],
     registers: [registry],
     collect() {
@@ -58,7 +58,10 @@ export function createThreadMetrics(name: string): ThreadMetrics {
   return { registry, snapshot: async () => (await registry.getMetricsAsJSON()) as MetricObject[] }
 }
 
-/** The snapshots of all threads as one page of the Prometheus text format; values with equal labels are added up. */
+/**
+ * Formats the snapshots of all threads as one page of the Prometheus text format; values with equal
+ * labels are added up.
+ */
 export async function formatMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot])).metrics()
 }

@@ -52,7 +52,7 @@ it.skipIf(!canMount())(
       const node = await startNode({ homedir })
       disk.fill(LEFT_BYTES)
       expect(await runToItsEnd(node, facts)).toBe(EXIT_DATA)
-      expect(node.output()).toMatch(/the node cannot go on and stops/)
+      expect(node.output()).toMatch(/the node cannot continue and stops/)
       expect(node.output().trimEnd().split('\n').at(-1)).toMatch(
         /^coind: .*cannot be written: .*(No space left|ENOSPC)/,
       )

@@ -206,7 +206,7 @@ describe.runIf(IS_LONG)(
     it('and without a kill it happens once for a value of SNAPSHOT_MANIFEST_URL', async () => {
       const paths = copyHome()
       const first = (await restore(paths)).report!
-      expect([first.failure, first.log.at(-1)]).toEqual([undefined, 'the node begins with the state of a snapshot'])
+      expect([first.failure, first.log.at(-1)]).toEqual([undefined, 'the node starts from the state of a snapshot'])
       await expectRestored(paths)
       expect((await restore(paths)).report).toMatchObject({ log: [] })
       // For another value it would, were the node not ahead by now.

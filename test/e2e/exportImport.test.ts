@@ -112,7 +112,7 @@ describe('export', () => {
   it.each(['--from 0', '--to 1000000', '--from 20 --to 10'])('refuses blocks that there are not: %s', async (range) => {
     const out = join(directory, 'none')
     const { code, output } = await coind(source, ['export', '--out', out, ...range.split(' ')])
-    expect(output).toMatch(/^coind: blocks \d+ to \d+ the node has blocks 1 to \d+\n$/)
+    expect(output).toMatch(/^coind: cannot export blocks \d+ to \d+: the node has blocks 1 to \d+\n$/)
     expect(code).toBe(EXIT_DATA)
     expect(() => statSync(out)).toThrow('ENOENT')
   })
@@ -135,7 +135,7 @@ describe('import', () => {
     const args = ['export', '--directory', '--out', blocks, '--to', `${chain.length}`]
     expect(await coind(source, args)).toEqual({
       code: 0,
-      output: `Exported ${chain.length + 1} more blocks: ${blocks} has 0 to ${chain.length}\n`,
+      output: `Exported ${chain.length + 1} more blocks: ${blocks} now has 0 to ${chain.length}\n`,
     })
     const home = freshHome()
     expect(await importHere(home, blocks)).toEqual({ from: 1, to: chain.length })
@@ -155,11 +155,13 @@ describe('import', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const home = freshHome()
     expect(await begin(home, `${url}/none/`)).toEqual([
-      'BLOCKS_MANIFEST_URL gives no more blocks: peers have to',
+      'no more blocks can be read from BLOCKS_MANIFEST_URL: peers supply the rest',
       `${url}/none/: there is no manifest.json: check BLOCKS_MANIFEST_URL`,
     ])
     isFalse = true
-    expect((await begin(home, url))[0]).toBe('BLOCKS_MANIFEST_URL gives no more blocks: peers have to')
+    expect((await begin(home, url))[0]).toBe(
+      'no more blocks can be read from BLOCKS_MANIFEST_URL: peers supply the rest',
+    )
     isFalse = false
     expect(await begin(home, url)).toEqual(['the next blocks come from peers'])
     expect(await readChain(home, describeChain)).toEqual(chain.slice(0, 120))

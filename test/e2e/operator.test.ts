@@ -67,7 +67,7 @@ describe('a Node.js whose private functions are others', () => {
     [
       'another one in a thread',
       `${ownThreads}Buffer.prototype.hexSlice = () => ""`,
-      /hexSlice of Buffer gives 0x in place/,
+      /hexSlice of Buffer returned 0x instead/,
     ],
   ])('%s stops the start with one line', async (_name, statements, text) => {
     const environment = { ...pretending(statements), NETWORK: 'testnet', GENESIS_WALLET: WALLET }
@@ -86,7 +86,9 @@ describe('another Node.js than the pinned one', () => {
       NETWORK: 'testnet',
       GENESIS_WALLET: WALLET,
     })
-    expect(output.split('\n').at(-2)).toMatch(/^coind: a validator does not sign on it: this is Node\.js 25\.1\.0/)
+    expect(output.split('\n').at(-2)).toMatch(
+      /^coind: a validator does not sign with this Node\.js: this is Node\.js 25\.1\.0/,
+    )
     expect(output).not.toContain('block decided')
     expect(code).toBe(UNAVAILABLE)
   })

@@ -43,7 +43,7 @@ import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
 import { finalExponentiation, preparedMillerLoop, prepareLines } from './pairing'
 import { squareRootLanes } from './roots'
 
-/** What is wrong with a point; the host has the texts. */
+/** Faults of a point; the host has the texts. */
 const OK: i32 = 0
 const BAD_TOP_BYTES: i32 = 1
 const BAD_ELEMENT: i32 = 2
@@ -81,7 +81,7 @@ export function outputAddress(): usize {
 
 // ---- points
 
-/** Reads an integer of 64 bytes, the first 16 of which are zero. */
+/** Reads an integer of 64 bytes, whose first 16 are zero. */
 function readCoordinate(z: usize, lane: usize, bytes: usize): i32 {
   if ((load<u64>(bytes) | load<u64>(bytes, 8)) != 0) return BAD_TOP_BYTES
   return readElement(z, lane, bytes + 16) ? OK : BAD_ELEMENT
@@ -203,7 +203,10 @@ export function beginSumG2(): void {
 const G1_TERM_BYTES: usize = G1_BYTES + 32
 const G2_TERM_BYTES: usize = G2_BYTES + 32
 
-/** Makes the point of a term: (x, y) beside (βx, −y), which is x² times as much, of the point in a lane. */
+/**
+ * Writes the point of a term, from the point in a lane of p: (x, y) in the first lane and, in
+ * the second, (βx, −y), the point times the square of X_PARAMETER.
+ */
 function setPointG1(term: usize, p: usize, lane: usize): void {
   copyLane(term, 0, p, lane)
   copyLane(term, 1, p, lane)
@@ -424,8 +427,9 @@ function setPointOf(factor: usize, p: usize, lane: usize): void {
 }
 
 /**
- * Whether a KZG proof holds (consensus-specs, verify_kzg_proof): the input is the commitment C and the proof π, 48 bytes each, the
- * scalars are z and y: e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are constants, whose lines are computed once.
+ * Returns whether a KZG proof holds (consensus-specs, verify_kzg_proof): the input is the
+ * commitment C and the proof π, 48 bytes each, the scalars are z and y: e(C − y·G₁ + z·π, −G₂) ·
+ * e(π, [τ]₂) = 1, where both points of G2 are constants, whose lines are computed once.
  */
 export function isProven(): bool {
   const infinities = readTwoCompressed(input)

@@ -9,7 +9,7 @@ import { multiplySingleByParameter } from './single'
 import { curveLimbs, kernelLimbs, xLimbs, yLimbs } from './isogeny'
 import { squareRoot, squareRootLanes } from './roots'
 
-/** Z of the map, which is no square. */
+/** Z of the map, which is not a square. */
 const Z: i32 = 11
 
 const X_COEFFICIENTS: usize = 12
@@ -65,7 +65,7 @@ function evaluate(to: usize, coefficients: usize, count: usize, x: usize): void 
 const zt2 = memory.data(i32(PAIR), 16)
 const numerator = memory.data(i32(PAIR), 16)
 const denominator = memory.data(i32(PAIR), 16)
-/** u and v of the ratio y² = u/v of which a root is taken. */
+/** u and v of the ratio y² = u/v whose root is taken. */
 const u = memory.data(i32(PAIR), 16)
 const v = memory.data(i32(PAIR), 16)
 const x = memory.data(i32(PAIR), 16)
@@ -95,7 +95,7 @@ function mapToIsogenous(t: usize): void {
   multiplyLanes(u, u, numerator)
   multiplyLanes(t1, v, curveB)
   addReduced(u, u, t1)
-  // 3. a root of it, u·v·(u·v³)^((p − 3)/4), or of Z times it
+  // 3. a root of the ratio, u·v·(u·v³)^((p − 3)/4), or of Z times the ratio
   multiplyLanes(t0, v, v)
   multiplyLanes(t1, u, v)
   multiplyLanes(t0, t0, t1)

@@ -97,7 +97,8 @@ function normTo(to: usize, lane: usize, x: usize): void {
 
 /** `y` becomes a root of the square x, whose norm has a root in that lane of `roots`. */
 function squareRootOf(x: usize, lane: usize): void {
-  // (c0 + s)/2 beside (c0 − s)/2 with s² = c0² + c1²: where c1 is not 0, one of both is a square r², and the root is r + c1/(2r)·u
+  // lanes (c0 + s)/2 and (c0 − s)/2 with s² = c0² + c1²: where c1 is not 0, one of them is a square
+  // r², and the root is r + c1/(2r)·u
   copyLane(t1, 0, roots, lane)
   negate(t2, roots)
   copyLane(t1, 1, t2, lane)
@@ -120,13 +121,13 @@ function squareRootOf(x: usize, lane: usize): void {
     copyLane(y, 1, t2, 0)
     return
   }
-  // c1 is 0, and c0 is no square: −c0 is
+  // c1 is 0, and c0 is not a square: −c0 is
   negate(t0, x)
   squareRootLanes(t1, t0)
   copyLane(y, 1, t1, 0)
 }
 
-/** The sign of RFC 9380: the parity of c0, of c1 where c0 is 0. */
+/** Returns the sign of RFC 9380: the parity of c0, of c1 where c0 is 0. */
 function sign(x: usize): u32 {
   const parities = parityLanes(x)
   return (zeroLanes(x) & 1) != 0 ? parities >> 1 : parities & 1
@@ -138,7 +139,7 @@ const image = memory.data(3 * i32(PAIR), 16)
 
 /** Makes `to` the projective point of G2 that t is mapped to. */
 export function mapToG2(to: usize, t: usize): void {
-  // 1. x1 and x2 of E′, one of which has a y
+  // 1. x1 and x2 of E′: one of the two has a y
   square(zt2, t)
   multiply(zt2, zt2, z)
   square(t0, zt2)

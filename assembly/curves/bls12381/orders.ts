@@ -23,7 +23,8 @@ export const multiple = memory.data(3 * i32(PAIR), 16)
 const multipleOfMultiple = memory.data(3 * i32(PAIR), 16)
 
 /**
- * Which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z = 1) and on the curve.
+ * Returns which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z
+ * = 1) and on the curve.
  * @param isSingle the second lane is not asked about
  */
 export function lanesOfOrder(p: usize, isSingle: bool): u32 {
@@ -45,7 +46,7 @@ export function lanesOfOrder(p: usize, isSingle: bool): u32 {
 
 const image = memory.data(3 * i32(PAIR), 16)
 
-/** Whether a point of the twist, affine and not infinity, has the right order: ψ(p) = x·p. */
+/** Returns whether a point of the twist, affine and not infinity, has the right order: ψ(p) = x·p. */
 export function isTwistOfOrder(p: usize): bool {
   multiplyByParameter<Fp2>(multiple, p)
   applyPsi(image, p)

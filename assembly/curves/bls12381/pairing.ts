@@ -41,7 +41,7 @@ function makeLines(lines: usize, factor: usize): void {
     addStep(at, t, q)
     at += LINE
   }
-  // one inversion for all: of the product of third coefficients, of which the products of those before are kept
+  // one inversion for all: of the product of all third coefficients; the partial products before it are stored
   copy(sum, oneFp2)
   for (let i: usize = 0; i < STEPS; i++) {
     copy(products + i * PAIR, sum)

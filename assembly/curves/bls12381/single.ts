@@ -3,7 +3,7 @@ import { add, copyLane, mergeLanes, multiplyLanes, PAIR, scale, scaleEach, sumAn
 import { X_PARAMETER } from '../parameters'
 import { addPoints, copyPoint, Lanes } from '../points'
 
-/** The point as it is doubled: Z beside X, and Y in both lanes. */
+/** The point as it is doubled: Z and X in the lanes of one pair, and Y in both lanes of the other. */
 const zx = memory.data(i32(PAIR), 16)
 const yy = memory.data(i32(PAIR), 16)
 
@@ -16,8 +16,8 @@ const left = memory.data(i32(PAIR), 16)
 const right = memory.data(i32(PAIR), 16)
 
 /**
- * Doubles the point in the first lane so often, which gives it in both lanes. The formula is that of `doublePoint`, complete too, in four
- * products of lanes:
+ * Doubles the point in the first lane `count` times, and writes the result to both lanes. The
+ * formula is that of `doublePoint`, complete too, in four products of lanes:
  * Z′ = 8·Y²·YZ and X′ = 2·(Y² − 3t)·XY and Y′ = (Y² − 3t)(Y² + t) + 8·Y²·t, with t = 3b·Z².
  */
 export function doubleTimes(p: usize, count: i32): void {
@@ -29,7 +29,7 @@ export function doubleTimes(p: usize, count: i32): void {
     mergeLanes(left, zx, yy)
     multiplyLanes(squares, left, left)
     multiplyLanes(products, yy, zx)
-    // t beside 8·Y²; Y² + t beside Y² − 3t
+    // lanes t and 8·Y²; lanes Y² + t and Y² − 3t
     scaleEach(scaled, squares)
     sumAndDifference(sums, squares, scaled)
     swapLanes(scaledSwapped, scaled)

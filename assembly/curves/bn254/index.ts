@@ -36,7 +36,7 @@ import { addLanesTogether, beginTerms, setScalars, sumTerms, TERM_Y, terms } fro
 import { frobeniusFactors, isOne12 } from '../tower'
 import { finalExponentiation } from './finalExponentiation'
 
-/** What is wrong with a point; the host has the texts. */
+/** Faults of a point; the host has the texts. */
 const OK: i32 = 0
 const BAD_ELEMENT: i32 = 1
 const BAD_POINT: i32 = 2
@@ -96,8 +96,9 @@ const left = memory.data(i32(PAIR), 16)
 const right = memory.data(i32(PAIR), 16)
 
 /**
- * Whether an affine point q of the twist has the right order: (x + 1)q + ψ(xq) + ψ²(xq) = ψ³(2xq) (El Housni, Guillevic, Piellard:
- * Co-factor clearing and subgroup membership testing on pairing-friendly curves, section 5.1).
+ * Returns whether an affine point q of the twist has the right order: (x + 1)q + ψ(xq) + ψ²(xq) =
+ * ψ³(2xq) (El Housni, Guillevic, Piellard: Co-factor clearing and subgroup membership testing on
+ * pairing-friendly curves, section 5.1).
  */
 function isTwistOfOrder(q: usize): bool {
   memory.copy(whole, q, 2 * PAIR)
@@ -113,7 +114,7 @@ function isTwistOfOrder(q: usize): bool {
   return areEqual(sum, image)
 }
 
-/** Whether two projective points of the twist are the same. */
+/** Returns whether two projective points of the twist are the same. */
 function areEqual(p: usize, q: usize): bool {
   const isInfinity = isZero(p + 2 * PAIR)
   if (isInfinity || isZero(q + 2 * PAIR)) return isInfinity && isZero(q + 2 * PAIR)
@@ -165,7 +166,7 @@ export function writeSum(): i32 {
   return OK
 }
 
-/** Writes the sum of `two` points, neither of which is infinity, by the chord or the tangent. */
+/** Writes the sum of the points in the lanes of `two`, which are not infinity, by the chord or the tangent. */
 function writeAffineSum(): void {
   copy(x, two)
   copy(y, two + PAIR)

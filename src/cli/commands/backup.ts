@@ -9,7 +9,7 @@ interface BackupFlags {
   readonly withKeys?: boolean
 }
 
-/** A copy of the data directory, of a node that may be running. */
+/** Adds `coind backup`: copies the data directory of a node that may be running. */
 export function addBackup(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('backup')

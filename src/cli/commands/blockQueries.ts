@@ -79,7 +79,7 @@ function readBlock(text: string): NamedBlock {
   return hash === undefined ? { height: wholeNumber(1)(text) } : { hash }
 }
 
-/** The height of the block, or `latest`. @throws ConfigError when it is not of that type, or the node does not have it */
+/** Returns the block's height, or `latest`. @throws ConfigError when the type is wrong, or the node does not have the block */
 async function heightOf(
   block: NamedBlock | undefined,
   type: 'height' | 'hash' | undefined,

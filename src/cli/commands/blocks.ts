@@ -14,7 +14,10 @@ interface ExportFlags {
   readonly mirror?: readonly string[]
 }
 
-/** Blocks to a file, or to a directory for web servers; {@link addImport} executes them in another node. */
+/**
+ * Adds `coind export`: writes blocks to a file, or to a directory for web servers; {@link
+ * addImport} executes them in another node.
+ */
 export function addExport(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('export')
@@ -74,7 +77,7 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
   })
 }
 
-/** The option of commands that write a manifest. */
+/** Adds the option of commands that write a manifest. */
 export function addMirrors(command: Command): void {
   command.option('--mirror <url>', 'another address that will have the same files; may be given several times', addUrl)
 }
@@ -85,7 +88,7 @@ function addUrl(text: string, before: readonly string[] = []): readonly string[]
   throw new InvalidArgumentError('It must be an address that starts with http:// or https://.')
 }
 
-/** A path, or an address of a web server. @throws ConfigError */
+/** Reads a path, or an address of a web server. @throws ConfigError */
 export function placeOf(text: string, { workingDirectory }: Pick<Terminal, 'workingDirectory'>): string | URL {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return resolve(workingDirectory, text)
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text)

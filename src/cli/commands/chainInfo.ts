@@ -17,7 +17,7 @@ import { addConfigFlags, configOf } from '../configFlags.ts'
 import { createNodeClient } from '../nodeClient.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
-/** What the genesis does not say: a flag, its variable, and what it is. */
+/** Places that the genesis does not hold: a flag, its variable, and a description. */
 const PLACES = {
   rpcUrl: [
     '--rpc-url <url>',
@@ -85,7 +85,7 @@ const KNOWN_NETWORKS: ReadonlyMap<string, NetworkType> = new Map([
   ['76287', 'testnet'],
 ])
 
-/** @throws ConfigError for what is no address, or no name that registries take */
+/** @throws ConfigError for an invalid address, or a name that registries do not take */
 function placesOf(
   { chain_id, app_state }: Genesis,
   options: Options,

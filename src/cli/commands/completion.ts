@@ -58,7 +58,7 @@ function nodesOf(command: Command, path = ''): readonly Node[] {
   return [node, ...inner]
 }
 
-/** In quotes of any shell. */
+/** Makes a text fit into one line, within the quotes of any shell. */
 function oneLine(text: string): string {
   return text
     .replace(/\s+/g, ' ')
@@ -77,7 +77,7 @@ const walk = (nodes: readonly Node[], words: string) => `  local at='' word
     esac
   done`
 
-/** Lines of a `case` in which nodes with the same words are one. */
+/** Returns the lines of a `case` in which nodes with the same words are one. */
 function cases(nodes: readonly Node[], linesOf: (node: Node) => string): string {
   const byLines = new Map<string, string[]>()
   for (const node of nodes) {

@@ -9,7 +9,10 @@ import { ED25519_KEY_LENGTH, ed25519Address } from '../../primitives/ed25519.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
-/** `consensus-key`: the keys with which the node's validator signs, and the one to which it rotates. */
+/**
+ * Adds `coind consensus-key`: shows the keys with which the node's validator signs, and the one to
+ * which it rotates.
+ */
 export function addConsensusKey(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const group = program.command('consensus-key').description("Manage the consensus keys of the node's validator")
   const pathsOf = (command: Command): DataPaths => dataPaths(configOf(command, terminal).homedir)
@@ -42,7 +45,7 @@ Restart the node, so that it has both keys. Then run:
   })
 }
 
-/** A public consensus key as the SDK's commands print and take it. */
+/** Returns a public consensus key as the SDK's commands print and read it. */
 export function publicKeyJson(publicKey: Uint8Array): string {
   return JSON.stringify({ '@type': Ed25519PubKey.typeUrl, key: Buffer.from(publicKey).toString('base64') })
 }

@@ -49,6 +49,6 @@ export function addReindex(program: Command, node: NodeCommands, terminal: Termi
       ([column, { missing, changed, extra }]) =>
         `${column}: ${missing} missing, ${changed} changed, ${extra} without a block\n`,
     )
-    terminal.print(lines.length === 0 ? 'Nothing was wrong\n' : `${lines.join('')}All of it is repaired\n`)
+    terminal.print(lines.length === 0 ? 'Nothing was wrong\n' : `${lines.join('')}Everything is repaired\n`)
   })
 }

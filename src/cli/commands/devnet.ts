@@ -49,7 +49,7 @@ interface Options {
   readonly explorer: boolean
 }
 
-/** `coind devnet`: a chain of one validator on this machine, with funded accounts whose keys are public. */
+/** Adds `coind devnet`: runs a chain of one validator on this machine, with funded accounts whose keys are public. */
 export function addDevnet(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('devnet')
@@ -99,8 +99,9 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
 }
 
 /**
- * The configuration of a devnet. Network, genesis and data directory are its own, even where the environment or `.env` are those of
- * a real node; ports, limits, pruning and logs can be set.
+ * Returns the configuration of a devnet. Network, genesis and data directory are its own, even
+ * where the environment or `.env` are those of a real node; ports, limits, pruning and logs can be
+ * set.
  */
 function devnetSources(sources: ConfigSources, directory: string): ConfigSources {
   const taken = (values: RawValues): RawValues =>
@@ -151,7 +152,7 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   await lock.release()
 }
 
-/** Configuration of the explorer of this devnet. */
+/** Returns the configuration of this devnet's explorer. */
 function explorerVariables(
   { homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>,
   settings: ExplorerSettings,
@@ -168,19 +169,19 @@ function explorerVariables(
   }
 }
 
-/** Where the node reports to the explorer beside it. */
+/** Returns the address at which the node reports to its explorer. */
 function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, { host = rpc.host, port }: ExplorerSettings): string {
   return `http://${reachable(host)}:${port}/api/network/heartbeat`
 }
 
-/** How this machine reaches what listens on a host, as a part of a URL. */
+/** Returns the host of a URL at which this machine reaches a listener. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** The last account's key: the faucet of the explorer gives its coins away. */
+/** Writes the last account's key: the explorer's faucet hands out its coins. */
 function faucetKeyFile(homedir: string): string {
   return join(homedir, 'faucet.key')
 }
@@ -189,7 +190,7 @@ function explorerDatabase(homedir: string): string {
   return join(homedir, 'explorer.sqlite')
 }
 
-/** The node, whose stop and end are those of the explorer too. */
+/** Returns the node, with a stop and an end that are also those of the explorer. */
 function stoppedTogether(node: RunningNode, explorer: RunningExplorer): RunningNode {
   return {
     ...node,
@@ -200,7 +201,7 @@ function stoppedTogether(node: RunningNode, explorer: RunningExplorer): RunningN
   }
 }
 
-/** What `coind devnet` prints when the node is up: addresses to connect to, accounts, and the settings for MetaMask. */
+/** Returns the text of `coind devnet` when the node is up: addresses to connect to, accounts, and settings for MetaMask. */
 function devnetBanner(
   config: Pick<Config, 'chainId' | 'evmChainId' | 'homedir'>,
   node: Pick<RunningNode, 'rpcUrl' | 'wsUrl' | 'metricsUrl' | 'height'>,

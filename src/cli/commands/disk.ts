@@ -5,7 +5,7 @@ import type { NodeCommands, Terminal } from '../ports.ts'
 import { unlessStopped } from '../stopSignal.ts'
 
 /*
- * Room on the disk of a stopped node: `prune` deletes what the settings do not keep, `compact` gives back what deleted data took.
+ * Disk space of a stopped node: `prune` deletes data that the settings do not retain, `compact` frees the space of deleted data.
  */
 
 export function addPrune(program: Command, node: NodeCommands, terminal: Terminal): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
-/** Something keeps the node from its work. What it is has been printed before this is thrown. */
+/** A problem keeps the node from its work. It is printed before this is thrown. */
 class ProblemsFound extends Error {
   override readonly name = 'ProblemsFound'
 }

@@ -150,7 +150,7 @@ interface GentxOptions extends KeystoreOptions, SecretOptions {
   readonly outputDocument?: string
 }
 
-/** What a gentx may use, as gaiad has it; nobody pays for it. */
+/** Gas limit of a gentx, as in gaiad; no account pays for the gas. */
 const GENTX_GAS = 200_000n
 
 function addGentx(group: Command, terminal: Terminal): void {
@@ -229,20 +229,23 @@ Set for this node: PERSISTENT_PEERS=${others.join(',')}
   })
 }
 
-/** In the order of the files' names. @throws ConfigError */
+/** Reads gentxs in the order of the files' names. @throws ConfigError */
 function readGentxs(directory: string, terminal: Terminal): readonly { readonly name: string; readonly json: Json }[] {
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.json')) : []
   const files = names.sort().map((name) => join(directory, name))
   return files.map((file) => ({ name: file, json: readJsonFile(file, terminal) as Json }))
 }
 
-/** The key of its validator, which is made where there is none. */
+/** Returns the key of its validator, and makes one if there is no key. */
 function validatorKeyOf(paths: DataPaths): ValidatorKey {
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
   return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH))
 }
 
-/** The public key of its validator. @throws ConfigError when a remote signer has it, and has not connected yet */
+/**
+ * Returns the public key of the node's validator.
+ * @throws ConfigError when a remote signer has it, and has not connected yet
+ */
 function consensusKeyOf({ signer }: Config, paths: DataPaths): Uint8Array {
   if (signer === undefined) return validatorKeyOf(paths).publicKey
   const publicKey = loadPublicKey(paths.signerPublicKey)

@@ -67,7 +67,7 @@ export function addShowNodeId(program: Command, node: NodeCommands, terminal: Te
   })
 }
 
-/** `coind comet show-node-id` and so on: what the Cosmos SDK's programs say of the keys of a node. */
+/** Adds `coind comet show-node-id` and so on, which print a node's keys as the Cosmos SDK's programs do. */
 export function addComet(program: Command, node: NodeCommands, terminal: Terminal): void {
   const group = program.command('comet').aliases(['cometbft', 'tendermint']).description('Show the keys of this node')
   addShowNodeId(group, node, terminal)
@@ -81,7 +81,10 @@ export function addComet(program: Command, node: NodeCommands, terminal: Termina
   })
 }
 
-/** The public consensus key of the data directory, or of its remote signer. @throws ConfigError when neither is known */
+/**
+ * Returns the public consensus key of the data directory, or of its remote signer.
+ * @throws ConfigError when neither is known
+ */
 function publicKeyOf({ homedir }: Config): Uint8Array {
   const { validatorKey, signerPublicKey } = dataPaths(homedir)
   const publicKey = loadValidatorKey(validatorKey)?.publicKey ?? loadPublicKey(signerPublicKey)

@@ -237,7 +237,7 @@ function addForm(command: Command): Command {
     )
 }
 
-/** A key whose secret is elsewhere: on a Ledger, with the members of a multisig, or on another machine. */
+/** Reads a key whose secret is elsewhere: on a Ledger, with the members of a multisig, or on another machine. */
 async function readPublicEntry(
   keystore: Keystore,
   options: AddOptions,
@@ -291,7 +291,7 @@ async function readMultisig(
   return { typeUrl: LegacyAminoPubKey.typeUrl, value: LegacyAminoPubKey.encode({ threshold, publicKeys }) }
 }
 
-/** The public key of a key; the file of another program has it only with its secret. */
+/** Returns a key's public key; the file of another program has it only with its secret. */
 async function publicKeyOf(
   keystore: Keystore,
   key: StoredKey,
@@ -302,7 +302,7 @@ async function publicKeyOf(
   return publicKeyToAny(keyOf({ privateKey: await openSecret(keystore, key, options, terminal) }))
 }
 
-/** What the SDK's programs print of a key. */
+/** Returns a key as the SDK's programs print it. */
 function keyOutput({ name, kind, address, publicKey }: StoredKey) {
   return {
     name,
@@ -312,7 +312,11 @@ function keyOutput({ name, kind, address, publicKey }: StoredKey) {
   }
 }
 
-/** An address in all encodings, or what one encoding says, as the SDK's programs print it. @throws ConfigError */
+/**
+ * Returns an address in all encodings, or the parts of one encoding, as the SDK's programs print
+ * them.
+ * @throws ConfigError
+ */
 function parseKey(text: string): Json {
   const isHex = /^(0x)?[0-9a-fA-F]{40}$/.test(text)
   if (isHex) {

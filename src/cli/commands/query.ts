@@ -49,7 +49,7 @@ export function addQuery(program: Command, _node: NodeCommands, terminal: Termin
   addBlockQueries(root, terminal)
 }
 
-/** Gives a command the arguments and options of a query, and the request as its action. */
+/** Adds the arguments and options of a query to a command, and the request as its action. */
 function addSpelled(
   command: Command,
   spelling: SdkQuery,
@@ -80,7 +80,7 @@ function addSpelled(
   const optional = entry.optionNames.filter((name) => !positional.some(({ field }) => field === name))
   for (const name of optional) addField(`--${kebab(name)} <value>`, name, `field ${name} of the request`)
   if (entry.isPaged) for (const [flags, field, description] of PAGE_OPTIONS) addField(flags, field, description)
-  // A query may have a field of that name itself.
+  // A query may itself have a field with this name.
   if (!fields.has('height')) {
     command.addOption(
       new Option('--height <n>', 'query the state after this block (default: the newest)').argParser(wholeNumber(1)),
@@ -115,7 +115,7 @@ function isOperator(text: string): boolean {
   return text.startsWith(`${BECH32_OPERATOR}1`)
 }
 
-/** The path and query string of a request with these fields. */
+/** Returns the path and query string of a request with these fields. */
 function pathOf(entry: QueryCommand, values: ReadonlyMap<string, string>): string {
   const given = entry.argumentNames.map((name) => values.get(name) ?? '')
   const options = [...values]
@@ -149,7 +149,7 @@ const PAGE = 'pagination'
 /** Versions of a package, the preferred first: where two of them have the same query, one of these becomes a command. */
 const VERSION_ORDER = ['v1', 'v1beta1']
 
-/** Every query that REST offers under GET, in order of group and name. */
+/** Returns every query that REST offers under GET, in order of group and name. */
 export function queryCommands(queries: QueryTable): readonly QueryCommand[] {
   const commands = new Map<string, QueryCommand & { readonly rank: number }>()
   for (const query of queries.values()) {
@@ -162,7 +162,7 @@ export function queryCommands(queries: QueryTable): readonly QueryCommand[] {
   return [...commands.values()].sort((a, b) => compare(a.group, b.group) || compare(a.name, b.name))
 }
 
-/** The path and query string of a command's request. */
+/** Returns the path and query string of a command's request. */
 export function requestPath(
   { template, argumentNames }: Pick<QueryCommand, 'template' | 'argumentNames'>,
   values: readonly string[],
@@ -205,7 +205,7 @@ function encodeSegments(value: string): string {
   return value.split('/').map(encodeURIComponent).join('/')
 }
 
-/** `ValidatorDelegations` -> `validator-delegations` */
+/** Converts `ValidatorDelegations` to `validator-delegations`. */
 export function kebab(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')

@@ -16,7 +16,7 @@ class DamageFound extends Error {
   override readonly name = 'DamageFound'
 }
 
-/** Finds what is damaged in the database of a stopped node, and mends it. */
+/** Adds `coind repair`: finds the damage in the database of a stopped node, and repairs it. */
 export function addRepair(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('repair')

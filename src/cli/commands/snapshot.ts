@@ -13,7 +13,7 @@ interface CreateFlags {
   readonly mirror?: readonly string[]
 }
 
-/** `coind snapshot`: makes and checks snapshots of the state, and lists those that the node has made itself. */
+/** Adds `coind snapshot`: makes and checks snapshots of the state, and lists those that the node has made itself. */
 export function addSnapshot(program: Command, node: NodeCommands, terminal: Terminal): void {
   const group = program.command('snapshot').description('Create, check and list snapshots of the state')
   addCreate(group, node, terminal)

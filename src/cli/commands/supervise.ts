@@ -7,14 +7,14 @@ import { addConfigFlags, configSources } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop } from '../stopSignal.ts'
 
-/** What it needs itself. All else is for the node, whose later versions may have other variables. */
+/** Variables that the supervisor needs itself. All others are for the node, whose later versions may have other ones. */
 const TABLE = { homedir: VARIABLES.homedir, logLevel: VARIABLES.logLevel, logFormat: VARIABLES.logFormat }
 
 interface SuperviseFlags {
   readonly sha256: readonly string[]
 }
 
-/** Adds `coind supervise`: runs the node, and goes over to other versions at the heights of upgrades. */
+/** Adds `coind supervise`: runs the node, and switches to other versions at the heights of upgrades. */
 export function addSupervise(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('supervise')

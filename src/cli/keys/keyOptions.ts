@@ -44,13 +44,13 @@ export function addSecretOptions(command: Command): Command {
   return addMnemonicOptions(command)
 }
 
-/** A mnemonic from a file, and which of its keys is meant. */
+/** Adds the options for a mnemonic from a file, and for which of its keys is meant. */
 export function addMnemonicOptions(command: Command): Command {
   const mnemonic = new Option('--mnemonic-file <path>', 'file with a mnemonic of 12 to 24 words')
   return addPathOptions(addSpelling(command.addOption(mnemonic), mnemonic, '--source'))
 }
 
-/** Which of the keys of a mnemonic or of a Ledger is meant. */
+/** Adds the options for which key of a mnemonic or a Ledger is meant. */
 function addPathOptions(command: Command): Command {
   return command
     .addOption(new Option('--index <n>', "index of the key, the last part of m/44'/60'/0'/0/n").default('0'))
@@ -58,7 +58,7 @@ function addPathOptions(command: Command): Command {
     .addOption(new Option('--hd-path <path>', 'full derivation path instead'))
 }
 
-/** The path that the options of {@link addPathOptions} give. @throws ConfigError when they are none */
+/** Returns the path in the options of {@link addPathOptions}. @throws ConfigError when they are invalid */
 export function pathOf({ index = '0', account = '0', hdPath: given }: SecretOptions): string {
   if (given === undefined) return hdPath(pathNumber('--index', index), pathNumber('--account', account))
   if (/^m(\/\d{1,9}'?){1,10}$/.test(given)) return given
@@ -76,7 +76,7 @@ export function keystoreDirectory({ keystore }: KeystoreOptions, terminal: Termi
   return resolve(terminal.workingDirectory, given)
 }
 
-/** The password of an existing key. */
+/** Reads the password of an existing key. */
 export async function readPassword(
   { passwordFile }: KeystoreOptions,
   name: string,
@@ -88,7 +88,7 @@ export async function readPassword(
 }
 
 /**
- * A password for a new key.
+ * Reads a password for a new key.
  * @throws ConfigError when it is too short, or was typed differently the second time
  */
 export async function readNewPassword({ passwordFile }: KeystoreOptions, terminal: Terminal): Promise<string> {
@@ -104,7 +104,7 @@ export async function readNewPassword({ passwordFile }: KeystoreOptions, termina
 }
 
 /**
- * The private key that a file or the environment gives; undefined when none does.
+ * Returns the private key from a file or the environment; undefined when neither holds one.
  * @throws ConfigError when it is not a key
  */
 export async function givenPrivateKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array | undefined> {
@@ -118,13 +118,13 @@ export async function givenPrivateKey(options: SecretOptions, terminal: Terminal
   return variable === undefined ? undefined : parsePrivateKey(variable, PRIVATE_KEY_VARIABLE)
 }
 
-/** The words of an existing key, from a file or typed in. */
+/** Reads the words of an existing key, from a file or typed in. */
 export async function readMnemonic({ mnemonicFile }: SecretOptions, terminal: Terminal): Promise<string> {
   if (mnemonicFile !== undefined) return readSecretFile(mnemonicFile, terminal)
   return terminal.readSecret('Mnemonic: ', '--mnemonic-file')
 }
 
-/** Where `givenPrivateKey` got its key from, for messages. */
+/** Names the source of the key of `givenPrivateKey`, for messages. */
 export function sourceOf({ privateKeyFile, mnemonicFile }: SecretOptions): string {
   return privateKeyFile ?? mnemonicFile ?? PRIVATE_KEY_VARIABLE
 }
@@ -151,7 +151,7 @@ function parsePrivateKey(text: string, source: string): Uint8Array {
   return hexToBytes(`0x${match[1]}`)
 }
 
-/** The text of a file, without the line break that editors put at its end. */
+/** Reads the text of a file, without the line break that editors put at its end. */
 function readSecretFile(path: string, terminal: Terminal): string {
   const file = resolve(terminal.workingDirectory, path)
   try {

@@ -12,7 +12,7 @@ import { type Json, type JsonContext, JsonFormError } from '../../primitives/pro
 import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { syncDirectory, writeFileDurably } from '../../storage/writeFileDurably.ts'
 
-/** What can sign for a key: the secret in its file, a Ledger, members of a multisig, or nothing that this machine knows of. */
+/** Means to sign for a key: the secret in its file, a Ledger, members of a multisig, or nothing that this machine has. */
 type KeyKind = 'local' | 'ledger' | 'multi' | 'offline'
 
 /** A key of the keystore, without its secret. */
@@ -20,7 +20,7 @@ export interface StoredKey {
   readonly name: string
   readonly address: Address
   readonly kind: KeyKind
-  /** undefined for a local key whose file another program wrote: its secret gives it */
+  /** undefined for a local key whose file another program wrote: it follows from the secret */
   readonly publicKey: AnyValue | undefined
   /** where a Ledger has it */
   readonly hdPath: string | undefined
@@ -34,15 +34,15 @@ interface PublicEntry {
 }
 
 /**
- * Keys of an operator or holder on this machine, each in a file of its own: `<name>.json`, Ethereum's encrypted keystore (Web3 v3),
- * which geth, MetaMask and others read and write too, with the public key beside it; or the public key alone of a key that
- * others sign for. The node never reads it.
+ * Keys of an operator or holder on this machine, each in its own file `<name>.json`. It is Ethereum's encrypted keystore
+ * (Web3 v3), which geth, MetaMask and others also read and write, with the public key added; or only the public key, if the
+ * secret is elsewhere. The node never reads it.
  */
 export interface Keystore {
   readonly directory: string
   /** in order of their names */
   list(): readonly StoredKey[]
-  /** by name or by address in either encoding. @throws ConfigError when there is none */
+  /** Finds a key by name or by address in either encoding. @throws ConfigError when there is no such key */
   find(nameOrAddress: string): StoredKey
   /** The address in the text, or of the key that it names. @throws ConfigError when it is neither */
   addressOf(nameOrAddress: string): Address
@@ -50,7 +50,7 @@ export interface Keystore {
   checkName(name: string): void
   /** @throws ConfigError when the name or the key is there already */
   add(name: string, privateKey: Uint8Array, password: string): Promise<StoredKey>
-  /** Adds a key without its secret. @throws ConfigError when the name or the key is there already, or it is no public key */
+  /** Adds a key without its secret. @throws ConfigError when the name or the key exists already, or the key is invalid */
   addPublic(name: string, entry: PublicEntry): StoredKey
   /** The private key, 32 bytes, in the text of an encrypted keystore. @param path of its file, for messages. @throws ConfigError */
   decrypt(text: string, password: string, path: string): Promise<Uint8Array>
@@ -58,24 +58,24 @@ export interface Keystore {
   open(key: StoredKey, password: string): Promise<Uint8Array>
   /** The text of a local key's file, which is encrypted. @throws ConfigError when there is no secret in it */
   encrypted(key: StoredKey): string
-  /** @throws ConfigError when the new name is no name, or is taken */
+  /** @throws ConfigError when the new name is invalid, or is taken */
   rename(key: StoredKey, name: string): void
   remove(key: StoredKey): void
 }
 
-/** What an Any that is a public key may hold. */
+/** Types of public keys that an Any may hold. */
 const KEY_CONTEXT: JsonContext = {
   typeOf: (typeUrl) => ACCOUNT_KEY_TYPES.find((type) => type.typeUrl === typeUrl),
 }
 
-/** A public key in JSON, with its `@type`. */
+/** Converts a public key to JSON, with its `@type`. */
 export function publicKeyToJson(key: AnyValue): Json {
   return anyCodec.toJson(key, KEY_CONTEXT)
 }
 
 /**
- * Reads what `publicKeyToJson` gives, and the key with its address.
- * @throws ConfigError when it is no public key of an account
+ * Reads a result of `publicKeyToJson`, and the key with its address.
+ * @throws ConfigError when it is not the public key of an account
  */
 export function publicKeyFromJson(json: unknown): { readonly any: AnyValue; readonly key: PublicKey } {
   try {
@@ -87,7 +87,7 @@ export function publicKeyFromJson(json: unknown): { readonly any: AnyValue; read
   }
 }
 
-/** @throws ConfigError when it is no public key of an account */
+/** @throws ConfigError when it is not the public key of an account */
 export function publicKeyIn(any: AnyValue): PublicKey {
   const key = readPublicKey(any, { keys: MAX_KEYS })
   if (isSdkError(key)) throw new ConfigError(`not an account's public key: ${key.message}`)
@@ -95,15 +95,15 @@ export function publicKeyIn(any: AnyValue): PublicKey {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** What it costs to try one password: geth's default, about a second. */
+/** Cost of trying one password: geth's default, about a second. */
 const SCRYPT_ROUNDS = 262_144
 
-/** Loaded when a key is used: starting a node needs none of it. */
+/** Loads the wallet library when a key is used: starting a node does not need it. */
 async function loadWallet(): Promise<typeof Wallet> {
   return (await import('@ethereumjs/wallet')).Wallet
 }
 
-/** @param scryptRounds a power of two; less than the default only where nothing is to be kept secret */
+/** @param scryptRounds a power of two; less than the default only where there is no secret to protect */
 export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): Keystore {
   const pathOf = ({ name }: Pick<StoredKey, 'name'>): string => join(directory, `${name}.json`)
 
@@ -224,7 +224,7 @@ const WHO_SIGNS: Readonly<Record<Exclude<KeyKind, 'local'>, string>> = {
   offline: 'only its public key is stored; sign on the machine that has the key',
 }
 
-/** @throws ConfigError when the file is no keystore that names its address */
+/** @throws ConfigError when the file is not a keystore that names its address */
 function readStoredKey(path: string, name: string): StoredKey {
   try {
     const file = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>

@@ -20,7 +20,7 @@ interface LedgerSignature {
   readonly s: string
 }
 
-/** What carries the commands to a Ledger (APDU): @ledgerhq/hw-transport. */
+/** Transport of the commands to a Ledger (APDU): @ledgerhq/hw-transport. */
 export interface LedgerTransport {
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ interface HidTransports {
   open(path: string): Promise<LedgerTransport>
 }
 
-/** Opens the Ledger that is connected by USB. @throws ConfigError when there is none */
+/** Opens the Ledger that is connected by USB. @throws ConfigError when no Ledger is connected */
 export async function openHidTransport(): Promise<LedgerTransport> {
   const { default: hid } = load<{ default: HidTransports }>('@ledgerhq/hw-transport-node-hid-noevents')
   const [path] = await asked(() => hid.list())
@@ -52,14 +52,14 @@ export async function openHidTransport(): Promise<LedgerTransport> {
   return asked(() => hid.open(path))
 }
 
-/** The Ethereum application behind a transport. */
+/** Opens the Ethereum application behind a transport. */
 export function ledgerOn(transport: LedgerTransport): Ledger {
   const { default: Eth } = load<{ default: new (transport: LedgerTransport) => Ledger }>('@ledgerhq/hw-app-eth')
   return new Eth(transport)
 }
 
 /**
- * The key that a Ledger has at a path.
+ * Reads the key that a Ledger has at a path.
  * @param showsAddress whether it shows its address, and waits until a person agrees
  */
 export async function ledgerKey(ledger: Ledger, hdPath: string, showsAddress = false): Promise<SingleKey> {
@@ -69,7 +69,7 @@ export async function ledgerKey(ledger: Ledger, hdPath: string, showsAddress = f
   return key
 }
 
-/** A signature over typed data (EIP-712): r and s, 64 bytes. The Ledger shows the two hashes. */
+/** Signs typed data (EIP-712): r and s, 64 bytes. The Ledger shows the two hashes. */
 export async function signTypedData(
   ledger: Ledger,
   hdPath: string,
@@ -79,7 +79,7 @@ export async function signTypedData(
   return joined(await asked(() => ledger.signEIP712HashedMessage(pathOf(hdPath), domainHex, messageHex)))
 }
 
-/** A signature of an unsigned Ethereum transaction: r and s, 64 bytes. The Ledger shows the transaction. */
+/** Signs an unsigned Ethereum transaction: r and s, 64 bytes. The Ledger shows the transaction. */
 export async function signEthereumOn(ledger: Ledger, hdPath: string, unsigned: Uint8Array): Promise<Uint8Array> {
   return joined(await asked(() => ledger.signTransaction(pathOf(hdPath), bytesToHex(unsigned).slice(2), null)))
 }
@@ -92,7 +92,7 @@ function pathOf(hdPath: string): string {
   return hdPath.replace(/^m\//, '')
 }
 
-/** What to do, by the status word of a Ledger's answer. */
+/** Advice by the status word of a Ledger's answer. */
 const ADVICE: ReadonlyMap<number, string> = new Map([
   [0x6985, 'rejected on the device'],
   [0x5515, 'unlock it'],

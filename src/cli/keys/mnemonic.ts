@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config/configError.ts'
 
-/** Loaded when a key is made: starting a node needs no list of words. */
+/** Loads the list of words when a key is made: starting a node does not need it. */
 async function loadBip39() {
   const [bip39, { wordlist }] = await Promise.all([import('@scure/bip39'), import('@scure/bip39/wordlists/english.js')])
   return { ...bip39, wordlist }
@@ -14,14 +14,17 @@ export async function createMnemonic(): Promise<string> {
   return generateMnemonic(wordlist, ENTROPY_BITS)
 }
 
-/** Where MetaMask, Ledger and Keplr (coin type 60) keep the key with this number of an account (BIP-44). */
+/**
+ * Returns the path at which MetaMask, Ledger and Keplr (coin type 60) have the key with this number
+ * of an account (BIP-44).
+ */
 export function hdPath(index: number, account = 0): string {
   return `m/44'/60'/${account}'/0/${index}`
 }
 
 /**
- * The private key at a path, like that of {@link hdPath}.
- * @throws ConfigError when the words are no mnemonic
+ * Returns the private key at a path, like that of {@link hdPath}.
+ * @throws ConfigError when the words are not a mnemonic
  */
 export async function keyOfMnemonic(text: string, path: string): Promise<Uint8Array> {
   const { mnemonicToSeedSync, validateMnemonic, wordlist } = await loadBip39()

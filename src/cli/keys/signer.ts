@@ -35,7 +35,7 @@ export interface Signer {
   signEthereum(unsigned: Uint8Array): Promise<Uint8Array>
 }
 
-/** Whom a transaction is from. */
+/** Sender of a transaction. */
 export interface Sender {
   readonly address: Address
   /** undefined when only the address is known */
@@ -53,8 +53,8 @@ export function addFromOption(command: Command): Command {
 }
 
 /**
- * The key that `--from` names, or that a file or the environment gives. A password is asked for here, and a Ledger looked for.
- * @throws ConfigError when there is none, or one that cannot sign
+ * Opens the key that `--from` names, or that a file or the environment holds. It asks for a password, and looks for a Ledger.
+ * @throws ConfigError when there is no such key, or it cannot sign
  */
 export async function openSigner(options: SignerOptions, terminal: Terminal): Promise<Signer> {
   const keystore = openKeystore(keystoreDirectory(options, terminal))
@@ -73,7 +73,11 @@ export async function openSigner(options: SignerOptions, terminal: Terminal): Pr
   return localSigner(await openSecret(keystore, key, options, terminal))
 }
 
-/** Whom a transaction that others will sign is from: who is named, else who has the given key. No secret is needed. @throws ConfigError when nothing says it */
+/**
+ * Returns the sender of a transaction that others will sign: the named account, else the owner of
+ * the given key. No secret is needed.
+ * @throws ConfigError when nothing says it
+ */
 export async function readSender(options: SignerOptions, terminal: Terminal): Promise<Sender> {
   const keystore = openKeystore(keystoreDirectory(options, terminal))
   const given = options.from === undefined ? await givenPrivateKey(options, terminal) : undefined
@@ -87,7 +91,7 @@ export function senderOf({ key }: Signer): Sender {
   return { address: key.address, publicKey: publicKeyToAny(key) }
 }
 
-/** The secret of a key, 32 bytes. */
+/** Reads the secret of a key, 32 bytes. */
 export async function openSecret(
   keystore: Keystore,
   key: StoredKey,
@@ -104,7 +108,7 @@ function nameOf({ from }: SignerOptions, keystore: Keystore): string {
   throw new ConfigError(`no signer: give --from with a key of ${keystore.directory}, or --private-key-file`)
 }
 
-/** A signer with a secret of 32 bytes. */
+/** Returns a signer with a secret of 32 bytes. */
 export function localSigner(privateKey: Uint8Array): Signer {
   return {
     key: keyOf({ privateKey }),
@@ -118,7 +122,7 @@ export function localSigner(privateKey: Uint8Array): Signer {
   }
 }
 
-/** A Ledger shows and signs the typed data of a transaction (EIP-712), as it does in cosmos/evm. */
+/** Returns a signer on a Ledger, which shows and signs the typed data of a transaction (EIP-712), as in cosmos/evm. */
 async function ledgerSigner(stored: StoredKey, terminal: Pick<Terminal, 'openLedger'>): Promise<Signer> {
   const key = publicKeyIn(stored.publicKey!) as SingleKey
   const path = stored.hdPath!

@@ -223,7 +223,7 @@ function readBytes(text: string, isHex: boolean): Uint8Array {
   throw new ConfigError('the transaction must be given as base64, or as hex digits with 0x or --hex')
 }
 
-/** With or without 0x; undefined when the text is anything else. */
+/** Reads hex with or without 0x; undefined when the text is anything else. */
 function hexBytes(text: string): Uint8Array | undefined {
   const digits = /^(?:0x)?((?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]
   return digits === undefined ? undefined : Buffer.from(digits, 'hex')

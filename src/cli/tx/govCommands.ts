@@ -95,7 +95,7 @@ function weightedOption(text: string): { readonly option: string; readonly weigh
   return { option: voteOption(option), weight: formatDecimal(weight) }
 }
 
-/** The file of a proposal, whose amounts may have units. */
+/** Reads the file of a proposal, whose amounts may have units. */
 function readProposal({ from, args, terminal }: TxInput): Omit<MessageJson, '@type'> {
   const path = args[0]!
   const file = readJsonFile(path, terminal)

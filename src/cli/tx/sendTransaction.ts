@@ -11,7 +11,7 @@ import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
 import { decodeTx, type Placeholder, withPlaceholders } from './signTx.ts'
 import { inDoubt, TransactionFailed, waitForBlock } from './waitForBlock.ts'
 
-/** What the command line says about a transaction; the node fills in what is undefined. */
+/** A transaction as the command line describes it; the node fills in undefined fields. */
 export interface TransactionRequest {
   readonly sequence: bigint | undefined
   readonly gasLimit: bigint | undefined
@@ -35,7 +35,7 @@ const BASE_FEE_ROOM = 2n
 /** Added to the base fee, 1 gwei: what other transactions offer. */
 const PRIORITY_ACOIN = 10n ** 9n
 /**
- * A transaction that nobody has signed. The node says what the request leaves open: gas by simulation, the fee from the base fee.
+ * Creates an unsigned transaction. The node supplies what the request leaves open: gas by simulation, the fee from the base fee.
  * @throws ConfigError when it is not valid
  */
 export async function createTx(
@@ -113,13 +113,13 @@ async function sendRaw(
   }
 }
 
-/** The chain ID of the node's network. */
+/** Asks for the chain ID of the node's network. */
 export async function networkOf(client: NodeClient): Promise<string> {
   const status = (await client.comet('status', {})) as { readonly node_info: { readonly network: string } }
   return status.node_info.network
 }
 
-/** The next sequence of an account. @throws TransactionFailed when the chain does not know it */
+/** Asks for the next sequence of an account. @throws TransactionFailed when the chain does not know it */
 export async function sequenceOf(address: Address, client: NodeClient): Promise<bigint> {
   try {
     // Not `accounts`, where a vesting account has the sequence elsewhere.
@@ -155,7 +155,7 @@ async function estimateGas(
   return roundUp(BigInt(answer.gas_info.gas_used) * gasAdjustment)
 }
 
-/** acoin per gas, 18 decimals, that is enough even when the base fee doubles. */
+/** Returns a price in acoin per gas, with 18 decimals, that is enough even when the base fee doubles. */
 async function gasPriceOf(client: NodeClient): Promise<Decimal> {
   const answer = (await client.get('/cosmos/evm/feemarket/v1/base_fee')) as { readonly base_fee: string }
   const baseFee = parseDecimal(answer.base_fee)

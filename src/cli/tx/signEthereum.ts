@@ -5,7 +5,7 @@ import { DecodingError, decodeRLP, encodeRLP, type RLPItem } from '../../primiti
 import { compressPublicKey, recoverPublicKey } from '../../primitives/secp256k1.ts'
 import type { Signer } from '../keys/signer.ts'
 
-/** Fields of typed transactions (EIP-2718) before their signature, by their first bytes: access list, dynamic fee, set code. Blobs have none here. */
+/** Fields of typed transactions (EIP-2718) before their signature, by type: access list, dynamic fee, set code. No blobs. */
 const TYPED_FIELDS: ReadonlyMap<number, number> = new Map([
   [0x01, 8],
   [0x02, 9],
@@ -18,7 +18,7 @@ const LEGACY_CHAIN_ID = 6
  * Signs an Ethereum transaction.
  * @param unsigned its envelope without signature, as Ethereum's libraries serialize it
  * @returns the signed envelope
- * @throws ConfigError when the bytes are no unsigned transaction, or one without replay protection
+ * @throws ConfigError when the bytes are not an unsigned transaction, or have no replay protection
  */
 export async function signEthereum(unsigned: Uint8Array, signer: Signer): Promise<Uint8Array> {
   const type = unsigned[0] ?? 0

@@ -25,7 +25,7 @@ import type { Signer } from '../keys/signer.ts'
 /** The mode of everything that several keys sign: no signer's document holds the others. */
 const AMINO = SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON
 
-/** What is signed beside the transaction itself. */
+/** Values that are signed together with the transaction. */
 export interface SigningTerms {
   readonly chainId: string
   /** of the account that signs */
@@ -35,8 +35,8 @@ export interface SigningTerms {
 }
 
 /**
- * A signature of a transaction.
- * @param account whose transaction it is: the signer's own, or a multisig of which it is a member
+ * Signs a transaction.
+ * @param account whose transaction it is: the signer's own, or a multisig that the signer is a member of
  * @throws ConfigError when the transaction is not valid, or not one that the account signs
  */
 export async function makeSignature(
@@ -115,14 +115,14 @@ export function combineSignatures(
   return { publicKey, data: { single: undefined, multi }, sequence }
 }
 
-/** cosmos.crypto.multisig.v1beta1.CompactBitArray of `size` bits, of which these are set. */
+/** Encodes a cosmos.crypto.multisig.v1beta1.CompactBitArray of `size` bits in which these are set. */
 function compactBitArray(size: number, indexes: readonly number[]): CompactBitArray {
   const elems = new Uint8Array(Math.ceil(size / 8))
   for (const index of indexes) elems[index >> 3]! |= 0x80 >> (index % 8)
   return { extraBitsStored: size % 8, elems }
 }
 
-/** The transaction with an account's signature, in the place of an earlier one; signers stay in the order of the messages. */
+/** Adds an account's signature or replaces an earlier one; signers stay in the order of the messages. */
 export function withSignature(tx: Tx, account: Address, signature: SignatureDescriptor): Tx {
   const { signers } = decodeTx(tx)
   const infos = tx.authInfo?.signerInfos ?? []
@@ -148,7 +148,10 @@ export interface Placeholder {
   readonly sequence: bigint
 }
 
-/** The transaction as long as it will be once it is signed, for a simulation. @param signers all, in their order */
+/**
+ * Returns the transaction with the length that it will have once it is signed, for a simulation.
+ * @param signers all, in their order
+ */
 export function withPlaceholders(tx: Tx, signers: readonly Placeholder[]): Tx {
   const data = signers.map(({ publicKey }) => emptySignature(publicKey && publicKeyIn(publicKey)))
   return {
@@ -163,7 +166,7 @@ export function withPlaceholders(tx: Tx, signers: readonly Placeholder[]): Tx {
 
 const SIGNATURE_BYTES = 64
 
-/** With as many members of a multisig as it needs. */
+/** Returns an empty signature, with as many members of a multisig as it needs. */
 function emptySignature(key: PublicKey | undefined): SignatureData {
   if (key?.kind === 'multisig') {
     const indexes = Array.from({ length: key.threshold }, (_, index) => index)
@@ -185,7 +188,7 @@ function signatureBytes({ single, multi }: SignatureData): Uint8Array {
     : MultiSignature.encode({ signatures: multi.signatures.map(signatureBytes) })
 }
 
-/** What is known of a transaction that not all have signed. @throws ConfigError when it is not valid */
+/** Decodes a transaction that not all signers have signed. @throws ConfigError when it is not valid */
 export function decodeTx(tx: Tx): DecodedTransaction {
   const decoded: Outcome<DecodedTransaction> = decodeUnsigned(Tx.encode(tx), MESSAGES)
   if (isSdkError(decoded)) throw new ConfigError(`the transaction is not valid: ${decoded.message}`)

@@ -274,7 +274,7 @@ function rate(text: string | boolean | undefined): string {
 }
 
 /**
- * The base64 of a consensus key, from itself or from the JSON of the SDK's commands.
+ * Returns the base64 of a consensus key, from itself or from the JSON of the SDK's commands.
  * @throws ConfigError when the text is neither
  */
 function keyText(text: string): string {
@@ -294,7 +294,7 @@ function keyText(text: string): string {
   )
 }
 
-/** The consensus key from the command line, else the key of the node at --node. */
+/** Returns the consensus key from the command line, else the key of the node at --node. */
 async function consensusKey({ options, client }: TxInput): Promise<string> {
   if (typeof options['pubkey'] === 'string') return options['pubkey']
   const status = (await client.comet('status', {})) as {

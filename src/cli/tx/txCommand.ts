@@ -11,7 +11,7 @@ import type { Terminal } from '../ports.ts'
 /** A message in the JSON of grpc-gateway, with its `@type`. */
 export type MessageJson = { readonly '@type': string } & { readonly [name: string]: Json }
 
-/** What a command makes its messages from. */
+/** Input from which a command makes its messages. */
 export interface TxInput {
   /** the signer, `coin1…` */
   readonly from: string
@@ -41,16 +41,13 @@ export interface TxCommand {
   build(input: TxInput): readonly MessageJson[] | Promise<readonly MessageJson[]>
 }
 
-/**
- * An account as `coin1…`, from either encoding.
- * @throws ConfigError when the text is not an address
- */
+/** Returns an account as `coin1…`, from either encoding. @throws ConfigError when the text is not an address */
 export function accountText(text: string): string {
   return toBech32(parseAddressText(text, BECH32_ACCOUNT))
 }
 
 /**
- * A validator's operator as `coinvaloper1…`, from `coinvaloper1…`, `coin1…` or `0x…`.
+ * Returns a validator's operator as `coinvaloper1…`, from `coinvaloper1…`, `coin1…` or `0x…`.
  * @throws ConfigError when the text is not an address
  */
 export function operatorText(text: string): string {
@@ -69,7 +66,7 @@ function parseAddressText(text: string, prefix: string): Uint8Array {
 }
 
 /**
- * An amount with its unit, as acoin: `1.5COIN`, `250acoin`.
+ * Reads an amount with its unit, as acoin: `1.5COIN`, `250acoin`.
  * @throws ConfigError for anything else, also for a number without a unit, which could mean either
  */
 export function parseAmount(text: string): bigint {
@@ -93,27 +90,24 @@ export function isAmount(text: string): boolean {
   }
 }
 
-/** A `sdkForm` for commands with `count` arguments: one more, and the first is the sender. */
+/** Returns an `sdkForm` for commands with `count` arguments: one more, and the first is the sender. */
 export function senderFirst(count: number): NonNullable<TxCommand['sdkForm']> {
   return ([from, ...args]) => (args.length === count ? { from: from!, args } : undefined)
 }
 
-/** In COIN, for a person to read: `1.5 COIN`. */
+/** Formats an amount in COIN for people: `1.5 COIN`. */
 export function formatAmount(acoin: bigint): string {
   const digits = acoin.toString().padStart(COIN_DECIMALS + 1, '0')
   const fraction = digits.slice(-COIN_DECIMALS).replace(/0+$/, '')
   return `${digits.slice(0, -COIN_DECIMALS)}${fraction === '' ? '' : `.${fraction}`} ${DISPLAY_DENOM}`
 }
 
-/** cosmos.base.v1beta1.Coin in JSON. */
+/** Returns a cosmos.base.v1beta1.Coin in JSON. */
 export function coinJson(acoin: bigint): { readonly denom: string; readonly amount: string } {
   return { denom: BASE_DENOM, amount: acoin.toString() }
 }
 
-/**
- * The value in a JSON file.
- * @throws ConfigError when it cannot be read as JSON
- */
+/** Reads the value in a JSON file. @throws ConfigError when it cannot be read as JSON */
 export function readJsonFile(path: string, { workingDirectory }: Pick<Terminal, 'workingDirectory'>): unknown {
   const file = resolve(workingDirectory, path)
   try {
@@ -124,7 +118,7 @@ export function readJsonFile(path: string, { workingDirectory }: Pick<Terminal, 
 }
 
 /**
- * The messages in a file: an array of objects with `@type`, or one such object.
+ * Reads the messages in a file: an array of objects with `@type`, or one such object.
  * @throws ConfigError when it holds anything else
  */
 export function readMessages(path: string, terminal: Pick<Terminal, 'workingDirectory'>): readonly MessageJson[] {

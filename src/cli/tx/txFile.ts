@@ -24,17 +24,17 @@ export function addDocumentOption(command: Command): Command {
   return command.addOption(new Option('--output-document <file>', 'write the output to a file instead of the terminal'))
 }
 
-/** The transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
+/** Reads the transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
 export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'>): Tx {
   const tx = readDocument(Tx, path, terminal, withoutYoungerMembers)
   if (tx.body !== undefined && tx.authInfo?.fee !== undefined) return tx
   throw new ConfigError(`${path} does not hold a transaction: it must have body, and auth_info with a fee`)
 }
 
-/** What SDK 0.53 and later write beside the members of a transaction here; what is set there is another transaction. */
+/** Members of a transaction that SDK 0.53 and later also write. Where one has another value, coind cannot read it. */
 const YOUNGER_MEMBERS: Readonly<Record<string, Json>> = { unordered: false, timeout_timestamp: null }
 
-/** A transaction without the members of its body that it could not have here, where they say nothing. */
+/** Removes members of a transaction's body that do not exist here, where they have their default value. */
 function withoutYoungerMembers(json: Json): Json {
   const tx = json as { readonly body?: Readonly<Record<string, Json>> } | null
   if (typeof tx?.body !== 'object' || tx.body === null) return json
@@ -44,7 +44,7 @@ function withoutYoungerMembers(json: Json): Json {
   return { ...tx, body: Object.fromEntries(members) }
 }
 
-/** The signatures in a file. @throws ConfigError when it holds none */
+/** Reads the signatures in a file. @throws ConfigError when it holds none */
 export function readSignatures(
   path: string,
   terminal: Pick<Terminal, 'workingDirectory'>,
@@ -52,7 +52,7 @@ export function readSignatures(
   return readDocument(SignatureDescriptors, path, terminal).signatures
 }
 
-/** The transaction that the bytes are. @throws ConfigError when they are none */
+/** Decodes a transaction. @throws ConfigError when the bytes are not a transaction */
 export function decodeTxBytes(raw: Uint8Array): Tx {
   try {
     return Tx.decode(raw)

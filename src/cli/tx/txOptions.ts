@@ -44,7 +44,7 @@ export interface SigningOptions extends NodeOptions, OutputOption {
   readonly signMode?: string
 }
 
-/** What signing needs to know of chain and account. */
+/** Adds the options by which signing knows the chain and the account. */
 export function addSigningOptions(command: Command): Command {
   return command
     .addOption(new Option('--chain-id <id>', "chain to sign for (default: the node's)"))
@@ -60,12 +60,12 @@ export function addSigningOptions(command: Command): Command {
     .addOption(new Option('--offline', 'query no node: its values must be given as options'))
 }
 
-/** The sign mode that `--sign-mode` names. */
+/** Returns the sign mode that `--sign-mode` names. */
 export function signModeOf({ signMode }: SigningOptions): number | undefined {
   return signMode === undefined ? undefined : MODES[signMode]
 }
 
-/** The node of a command, or none with `--offline`. */
+/** Returns the client for a command's node; undefined with `--offline`. */
 export function clientOf(options: SigningOptions, terminal: Terminal): NodeClient {
   if (options.offline !== true) return connectNode(options, terminal)
   const refuse = async (): Promise<never> => {
@@ -89,7 +89,7 @@ export interface BuildOptions {
   readonly feeGranter?: string
 }
 
-/** What a transaction has beside its messages. */
+/** Adds the options for the parts of a transaction other than its messages. */
 export function addBuildOptions(command: Command): Command {
   const fee = new Option('--fee <amount>', 'total fee, such as 0.01COIN (default: from the base fee)').argParser(
     parseAmount,
@@ -147,7 +147,7 @@ function readAccountNumber(text: string): bigint {
   throw new InvalidArgumentError('Give 0: all accounts of this chain have the number 0.')
 }
 
-/** acoin per gas, 18 decimals, with or without its unit. */
+/** Reads a price in acoin per gas, 18 decimals, with or without its unit. */
 function readPrice(text: string): bigint {
   const price = parseDecimal(text.endsWith(BASE_DENOM) ? text.slice(0, -BASE_DENOM.length) : text)
   if (price === undefined || price < 0n) throw new InvalidArgumentError(`Give a number of ${BASE_DENOM}.`)

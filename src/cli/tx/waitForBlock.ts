@@ -10,16 +10,19 @@ const POLL_MS = 200
 /** Milliseconds to wait for the block of a transaction. Only a full network takes longer. */
 const INCLUSION_MS = 60_000
 
-/** The transaction may have arrived, and sending it again could pay twice: the message says how to find out. */
+/**
+ * Returns an error that says how to find out: the transaction may have arrived, and sending it
+ * again could pay twice.
+ */
 export function inDoubt(hash: string, error: NodeRequestError): NodeRequestError {
   const advice = `${hash} may have arrived: check with coind query tx ${hash} before you send again`
   return new NodeRequestError(`${error.message}. ${advice}`, error.status, { cause: error })
 }
 
 /**
- * Waits until a transaction is in a block, and gives its `tx_response`.
- * @throws TransactionFailed when it failed there, or did not come into a block for a minute
- * @throws NodeRequestError when the node did not answer at the end of that minute
+ * Waits until a transaction is in a block, and returns its `tx_response`.
+ * @throws TransactionFailed when it failed there, or did not get into a block within a minute
+ * @throws NodeRequestError when the node did not answer at the minute's end
  */
 export async function waitForBlock(
   hash: string,
@@ -33,7 +36,7 @@ export async function waitForBlock(
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   ) {
     const response = await findTransaction(hash, client)
-    // The node may be restarting: go on asking.
+    // The node may be restarting: keep asking.
     silence = response instanceof NodeRequestError ? response : undefined
     if (response === undefined || response instanceof NodeRequestError) continue
     const { code, codespace, raw_log: log } = response
@@ -50,7 +53,7 @@ type TxResponse = { readonly [name: string]: Json } & {
   readonly raw_log: string
 }
 
-/** Undefined when the node knows no such transaction; the error when it did not answer. */
+/** Returns undefined when the node does not know the transaction, and the error when the node did not answer. */
 async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | NodeRequestError | undefined> {
   try {
     return ((await client.get(`/cosmos/tx/v1beta1/txs/${hash}`)) as { readonly tx_response: TxResponse }).tx_response

@@ -50,7 +50,7 @@ interface DamagedSegment {
   readonly reason: string
 }
 
-/** What of the state is not as it should be. */
+/** Damage of the state. */
 export interface StateDamage {
   /** that the validators decided */
   readonly root: Hash
@@ -64,7 +64,7 @@ export interface StateDamage {
 
 /** All damage of a database. */
 export interface Damage {
-  /** files of LevelDB, a line each. Where there are any, its contents were not looked at: some may be lost, or older than they should be */
+  /** damaged files of LevelDB, a line each. If there are any, its contents were not examined: some may be lost or outdated */
   readonly files: readonly string[]
   /**
    * keys of entries whose values are not what was written under them, by the number of their column; of files with terms, also where the
@@ -74,13 +74,13 @@ export interface Damage {
   readonly segments: readonly DamagedSegment[]
   /** blocks, validators and records of the chain that are missing or do not fit together, a line each */
   readonly chain: readonly string[]
-  /** undefined where it was not looked at, because what it is compared with is damaged */
+  /** undefined where it was not examined, because the data to compare it with is damaged */
   readonly state: StateDamage | undefined
-  /** what an interrupted repair has not finished */
+  /** the unfinished work of an interrupted repair */
   readonly begun: RepairMarker | undefined
 }
 
-/** More damaged values than this are not listed: so many are no flipped bits. */
+/** More damaged values than this are not listed: flipped bits do not cause so many. */
 const MAX_VALUES = 100_000
 const BATCH_BYTES = 4 << 20
 
@@ -124,7 +124,10 @@ export async function findDamage(request: InspectRequest): Promise<Damage> {
   }
 }
 
-/** Damage of LevelDB's files, or none; then the files of old blocks are looked at by what the database says of them. */
+/**
+ * Returns the damage of LevelDB's files. Without any, the files of old blocks are compared with the
+ * records of the database.
+ */
 async function damagedFiles(request: InspectRequest): Promise<readonly string[]> {
   const { location } = request
   const lines: string[] = []
@@ -148,7 +151,7 @@ async function damagedFiles(request: InspectRequest): Promise<readonly string[]>
   return lines
 }
 
-/** The same steps, with the damage that ends them as the last one. */
+/** Runs the same steps, and yields the damage that ends them as the last one. */
 function* damageOr(steps: Iterable<number>): Generator<number | DatabaseError, void, void> {
   try {
     yield* steps
@@ -158,7 +161,7 @@ function* damageOr(steps: Iterable<number>): Generator<number | DatabaseError, v
   }
 }
 
-/** undefined when the list of tables cannot be read */
+/** Returns undefined when the list of tables cannot be read. */
 function readableBytes(location: string): number | undefined {
   try {
     return tableBytes(location)
@@ -174,7 +177,7 @@ export async function pause({ signal }: Pick<InspectRequest, 'signal'>): Promise
   signal.throwIfAborted()
 }
 
-/** Keys of the values that do not have their checksums, by column. */
+/** Returns the keys of the values that do not have their checksums, by column. */
 async function damagedValues(request: InspectRequest): Promise<ReadonlyMap<number, readonly Uint8Array[]>> {
   const found = new Map<number, Uint8Array[]>()
   const progress = request.progressOf({ title: 'checking the values of the database', unit: 'entries' })
@@ -237,7 +240,10 @@ async function damagedSegments(database: DatabaseReader, request: InspectRequest
   return damaged
 }
 
-/** Keys of listed files with terms that are missing, damaged or other ones: they follow from the blocks, as entries of indexes do. */
+/**
+ * Returns the keys of listed files with terms that are missing, damaged or different: they follow
+ * from the blocks, as entries of indexes do.
+ */
 async function damagedTerms(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
   const damaged: Uint8Array[] = []
   for await (const terms of listTerms(database)) {
@@ -249,7 +255,7 @@ async function damagedTerms(database: DatabaseReader, request: InspectRequest): 
   return damaged
 }
 
-/** Keys of lists with files of hashes that are missing, damaged or other ones. */
+/** Returns the keys of lists with files of hashes that are missing, damaged or different. */
 async function damagedHashFiles(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
   const damaged = new Set<Hashed>()
   for (const file of readAllHashFiles(database)) {
@@ -284,7 +290,7 @@ function isColumnDamaged(damaged: Mended, column: number): boolean {
   return [...damaged.keys()].some((key) => keyBytes(key)[0] === column)
 }
 
-/** Why the state is not that of the newest block. */
+/** Says why the state is not that of the newest block. */
 function stateProblem(database: DatabaseReader, { headHeight, header }: ChainReader): string | undefined {
   const state = readStateHead(database)
   const root = header(headHeight)?.stateRoot
@@ -383,7 +389,7 @@ async function* validatorProblems(
   let next: number | undefined
   for await (const [key] of database.entries({ start, end: prefixEnd(start) })) {
     const group = readHeight(key, 1)
-    // Those of blocks that are not kept are on their way out.
+    // Those of blocks that are no longer retained are about to be removed.
     if ((group + 1) * RECORD_INTERVAL <= chain.base) continue
     if (next !== undefined && group !== next) yield `the validators of block ${next * RECORD_INTERVAL} are missing`
     next = group + 1
@@ -427,7 +433,7 @@ async function stateDamage(
     }
     if (value.length > 0) mended.set(bytesKey(key), value)
   }
-  const codes: Hash[] = []
+  const missingCode: Hash[] = []
   try {
     const found = await recomputeState(
       database,
@@ -438,13 +444,13 @@ async function stateDamage(
         directory: () => {
           derived.isDirectoryWrong = true
         },
-        code: (hash) => void codes.push(hash),
+        code: (hash) => void missingCode.push(hash),
       },
     )
     const loss = equalBytes(found, root)
-      ? codes.length === 0
+      ? missingCode.length === 0
         ? undefined
-        : `the bytecode of ${codes.length} contracts is missing, the first has hash ${bytesToHex(codes[0]!)}`
+        : `the bytecode of ${missingCode.length} contracts is missing, the first has hash ${bytesToHex(missingCode[0]!)}`
       : `accounts, slots and native entries have the state root ${bytesToHex(found)}, but block ${headHeight} has ${bytesToHex(root)}`
     return { root, mended, derived, loss }
   } catch (error) {

@@ -30,7 +30,7 @@ export interface MendRequest extends InspectRequest {
   readonly index: 'all' | 'off'
 }
 
-/** What is to be done in place, or that it cannot be. */
+/** Repairs that can be made in place. */
 export interface MendPlan {
   /** entries of the state are written from what proves them */
   readonly state: boolean
@@ -42,7 +42,10 @@ export interface MendPlan {
   readonly hasValues: boolean
 }
 
-/** undefined when there is damage that cannot be mended in place; then the database has to be made anew. Files of old blocks are apart. */
+/**
+ * Plans the repair in place; undefined when some damage cannot be repaired in place, so that the
+ * database has to be made anew. Files of old blocks are apart.
+ */
 export function planMending({ files, values, chain, state, begun }: Damage): MendPlan | undefined {
   if (files.length > 0 || chain.length > 0 || state === undefined || state.loss !== undefined) return undefined
   const has = (columns: readonly number[]): boolean => columns.some((column) => values.has(column))
@@ -55,17 +58,17 @@ export function planMending({ files, values, chain, state, begun }: Damage): Men
 }
 
 /**
- * Mends a database of which the files are whole, by what `findDamage` has found. The steps, each of which may be repeated:
+ * Repairs a database whose files are whole, as `findDamage` has planned. Each step may be repeated:
  *
- * 1. A mark, with which no node starts and the next repair goes on.
- * 2. Damaged entries go, but those of blocks, which are not damaged here, get what is known of them: accounts, slots and native entries the
- *    values that the trie has, the number of the format and the genesis hash their own.
- * 3. All else of the state is written as it follows from accounts, slots and native entries. The root is computed once more.
- * 4. Where an entry of the history was damaged, the states of older blocks are forgotten: nothing proves them.
- * 5. The indexes are made what the blocks say.
- * 6. The mark goes.
+ * 1. Write a mark with which no node starts, and at which the next repair continues.
+ * 2. Remove damaged entries, except those of blocks, which are not damaged here. Write the known values instead: for accounts,
+ *    slots and native entries the values in the trie; for the number of the format and the genesis hash the right ones.
+ * 3. Write the rest of the state as it follows from accounts, slots and native entries. Compute the root once more.
+ * 4. Where an entry of the history was damaged, delete the states of older blocks: nothing proves them.
+ * 5. Make the indexes match the blocks.
+ * 6. Remove the mark.
  *
- * @returns what was wrong with the indexes
+ * @returns the errors of the indexes
  * @throws DatabaseError when the state has another root now; `signal.reason`
  */
 export async function mendDatabase(request: MendRequest, damage: Damage, plan: MendPlan): Promise<Reindexed> {
@@ -124,7 +127,7 @@ async function replaceDamaged(
   await database.write(batch, { sync: true })
 }
 
-/** Writes what the recomputed state has, and the database has not. @throws DatabaseError when it has another root */
+/** Writes entries of the recomputed state that the database lacks. @throws DatabaseError when it has another root */
 async function writeDerived(database: Database, request: MendRequest, { root, derived }: StateDamage): Promise<void> {
   const batches = new BatchWriter(database)
   const found = await recomputeState(

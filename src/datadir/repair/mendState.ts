@@ -11,12 +11,12 @@ import { ACCOUNT_TRIE, storageTrie } from '../../state/trieNode.ts'
 import { Column } from '../../storage/columns.ts'
 import { DatabaseError, type DatabaseReader } from '../../storage/database.ts'
 
-/** What is known instead of damaged entries, by key: the right value, or undefined where there must be none. */
+/** Values that replace damaged entries, by key; undefined where there must be no entry. */
 export type Mended = ReadonlyMap<string, Uint8Array | undefined>
 
 /**
- * The value of an account, a slot or a native entry as the state's trie has it, proved against the state root; no bytes where the trie
- * proves that it has no such entry.
+ * Returns the value of an account, a slot or a native entry as the state's trie has it, proved
+ * against the state root; no bytes where the trie proves that it has no such entry.
  * @param key of a flat entry, with its column
  * @returns undefined when it cannot be proved: nodes on the way are damaged too
  */
@@ -54,7 +54,10 @@ function leafOf(db: StateColumns, owner: Uint8Array, root: Hash, path: Hash): Ui
   return leaf === undefined ? undefined : keyBytes(leaf)
 }
 
-/** The database with other values, or none, instead of damaged ones, which are never read. Its ranges are read upwards, without limit. */
+/**
+ * Returns the database with other values, or no values, instead of damaged ones, which are never
+ * read. Its ranges are read upwards, without limit.
+ */
 export function mendedReader(db: DatabaseReader, mended: Mended): DatabaseReader {
   const names = [...mended.keys()].map(keyBytes).sort(compareBytes)
   return {

@@ -43,16 +43,16 @@ export interface OwnFile {
 /** The blocks from the first one on that are still there, in their order. */
 export interface OwnBlocks {
   readonly files: readonly OwnFile[]
-  /** the last one of them; 0: there are none */
+  /** the last of these blocks; 0: there are no such blocks */
   readonly last: number
   /** the highest block that was found at all */
   readonly highest: number
 }
 
 /**
- * Gathers the blocks of a damaged database from the first one on, as far as none is missing: from whole files of old blocks, or the same
- * files in other places, and above them from whatever of LevelDB can be read, be it as damaged as it may. The newest block is left out:
- * its commit is in the write-ahead log, or comes from the peers. Nothing is proved yet; whoever executes the blocks does that.
+ * Gathers the blocks of a damaged database from the first one on, up to the first gap. They come from whole files of old blocks,
+ * or the same files in other places, and above them from whatever can be read in LevelDB. The newest block is
+ * left out: its commit is in the write-ahead log, or comes from the peers. Nothing is proved yet; executing the blocks does that.
  * @throws SnapshotError when a place cannot be read; `signal.reason`
  */
 export async function gatherOwnBlocks(request: OwnBlocksRequest): Promise<OwnBlocks> {
@@ -90,7 +90,7 @@ export function beganWithSnapshot(location: string): boolean {
   return false
 }
 
-/** The path of a whole file of old blocks, of this node or fetched; undefined when nobody has it. */
+/** Returns the path of a whole file of old blocks, of this node or fetched; undefined when no source has it. */
 export async function wholeSegment(request: OwnBlocksRequest, range: NamedSegment): Promise<string | undefined> {
   const { location, sortDirectory, from, signal } = request
   const own = segmentPath(location, range)
@@ -185,7 +185,7 @@ async function salvageBlocks(
   }
 }
 
-/** Not so where its transactions were dropped, before the node was told to keep all blocks. */
+/** Whether a block has its transactions: they may have been dropped before the node was set to retain all blocks. */
 function hasBody(bytes: Uint8Array): boolean {
   const { header, txs } = decodeBlock(bytes)
   return equalBytes(dataHash(txs), header.dataHash)

@@ -23,7 +23,7 @@ import type { InspectRequest } from './findDamage.ts'
 import type { OwnBlocks, OwnFile } from './ownBlocks.ts'
 
 export interface RebuildRequest extends Pick<InspectRequest, 'progressOf' | 'signal'> {
-  /** directory of the database to make; what an earlier repair has left there is gone on with */
+  /** directory of the database to make; what an earlier repair has left there is continued */
   readonly target: string
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
   /** opens a database for the execution of blocks; an empty one gets block 0 */
@@ -31,10 +31,10 @@ export interface RebuildRequest extends Pick<InspectRequest, 'progressOf' | 'sig
 }
 
 /**
- * Makes a database by executing blocks from the first one on, which proves each of them and the state: its commit has the signatures of
- * more than two thirds of the validators that the blocks before it make, and its results are those that the next block names. A whole file
- * of old blocks that says the same becomes a file of the new database as it is, by a link, before the next file is executed. May be called
- * again when it was interrupted or killed.
+ * Makes a database by executing blocks from the first one on, which proves each block and the state. A block's commit has the
+ * signatures of more than two thirds of the validators that follow from the blocks before, and the next block names its results.
+ * A whole file of old blocks with the same contents is linked into the new database, before the next file is executed. May be
+ * called again when it was interrupted or killed.
  * @returns height of the newest block, which is lower than that of the last one in the files when they do not fit together
  * @throws BlockFileError when not even the first block can be executed; `signal.reason`
  */
@@ -57,7 +57,7 @@ export async function rebuildFromBlocks(request: RebuildRequest, { files, last }
   }
 }
 
-/** Whether there is a database that such a repair has begun. One that a restore from a snapshot has begun is none. */
+/** Whether there is a database that such a repair has started. One that a restore from a snapshot has started does not count. */
 async function isBegun({ target, chain }: RebuildRequest): Promise<boolean> {
   if (!existsSync(target)) return false
   let database: Database | undefined
@@ -78,7 +78,7 @@ async function isBegun({ target, chain }: RebuildRequest): Promise<boolean> {
   }
 }
 
-/** 0 when there is none yet. */
+/** Returns 0 when there is no block yet. */
 async function newestBlock(target: string): Promise<number> {
   if (!existsSync(target)) return 0
   const database = await Database.open(target, { readOnly: true })
@@ -113,7 +113,7 @@ async function execute(
   return height
 }
 
-/** Gives a database a file of old blocks of another one, on stable storage. It is not listed yet. */
+/** Links a file of old blocks of another database into this one, on stable storage. It is not listed yet. */
 export async function linkSegment(path: string, target: string): Promise<void> {
   const directory = segmentsDirectory(target)
   mkdirSync(directory, { recursive: true })

@@ -25,7 +25,7 @@ import { DatabaseError } from '../../storage/database.ts'
 import { type SortEntry, sortEntries } from '../../storage/externalSort.ts'
 import type { ProgressOf } from '../../telemetry/progress.ts'
 
-/** What is found not to follow from accounts, slots and native entries; each is called with what is right. */
+/** Receives entries that do not follow from accounts, slots and native entries; each is called with the right values. */
 export interface StateDifferences {
   /** a node of a trie. Both arrays are overwritten after the call */
   readonly node: (key: Uint8Array, rlp: Uint8Array) => void
@@ -52,9 +52,9 @@ const ENTRIES_PER_PAUSE = 2_000
 const ADDRESS_BYTES = 20
 
 /**
- * The state root that accounts, slots and native entries make, whatever the nodes of tries in the database say; and how all else of
- * the state differs from what follows from them. Where the root is the one that the validators decided, accounts, slots and native
- * entries are proved, and the rest can be written anew from them.
+ * Computes the state root from accounts, slots and native entries, without the nodes of tries in the database, and reports where
+ * the rest of the state differs from what follows from them. If the root is the one that the validators decided, accounts, slots
+ * and native entries are proved, and the rest can be written anew from them.
  * @throws DatabaseError when an entry cannot be read; `signal.reason`
  */
 export async function recomputeState(
@@ -121,7 +121,7 @@ async function stateRoot(db: StateColumns, options: RootOptions, differs: StateD
         await counts.skipBelow(address, (other) => differs.slotCount(other, 0))
         const storage = trie(storageTrie(address))
         let count = 0
-        // Most accounts have none, and each sort takes some memory.
+        // Most accounts have no slots, and each sort takes some memory.
         if (await slots.isAt(address)) {
           for await (const [path, slot] of counted(sortEntries(slots.of(address), { ...options, name: 'slots' }))) {
             storage.add(bytesKey(path), bytesKey(encodeRLP(slot)))
@@ -158,7 +158,7 @@ async function stateRoot(db: StateColumns, options: RootOptions, differs: StateD
   return keyBytes(rootOf(accounts))
 }
 
-/** What is compared may be damaged: then it is not what it should be. */
+/** Reads a value for comparison. A damaged one counts as different. */
 function readable(db: StateColumns, key: Uint8Array): Uint8Array | undefined {
   try {
     return db.get(key)
@@ -188,7 +188,7 @@ function columnEntries(db: StateColumns, column: number): AsyncIterable<SortEntr
   return db.entries({ start, end: prefixEnd(start) })
 }
 
-/** Entries of keys that go on with an address, to be read side by side with the accounts. */
+/** Entries whose keys continue with an address, to be read in step with the accounts. */
 class Peeked {
   readonly #entries: AsyncIterator<SortEntry>
   #next: IteratorResult<SortEntry> | undefined
@@ -207,7 +207,7 @@ class Peeked {
     }
   }
 
-  /** Whether there are entries of an address, of which those below it have been read. */
+  /** Whether there are entries of an address; all those below it must have been read. */
   async isAt(address: Address): Promise<boolean> {
     const found = await this.#address()
     return found !== undefined && equalBytes(found, address)

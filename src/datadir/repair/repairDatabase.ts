@@ -31,38 +31,38 @@ export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'
   readonly decidesAlone: (validators: ValidatorSet) => boolean
   /** whether nothing is changed */
   readonly isDryRun: boolean
-  /** is told what was found and what will be done, a line each, before anything is changed; not called when there is no damage */
+  /** receives the findings and the planned steps, a line each, before anything is changed; not called without damage */
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
 }
 
 interface RepairSnapshot {
   /** where it comes from */
   readonly place: string
-  /** @returns the height of its block; undefined when there is none after all. @throws with one line for the operator */
+  /** @returns the height of its block; undefined when it turns out that there is no snapshot. @throws with one line for the operator */
   readonly restore: () => Promise<number | undefined>
 }
 
-/** What a repair has come to. */
+/** Result of a repair. */
 export interface Repaired {
   readonly isDamaged: boolean
-  /** height of the newest block in `target`, where a database was made that has to take the place of the damaged one */
+  /** height of the newest block in `target`, where a database was made that has to replace the damaged one */
   readonly rebuiltTo?: number
   /** whether it was made from a snapshot */
   readonly isFromSnapshot?: boolean
-  /** what it has of the damaged one then */
+  /** the blocks that it then has from the damaged one */
   readonly takenOver?: TakenOver
-  /** what was wrong with the indexes */
+  /** errors of the indexes */
   readonly indexes: Reindexed
 }
 
 /**
- * Finds all damage in the database of a stopped node, says what it is, and mends what can be mended in place:
+ * Finds all damage in the database of a stopped node, reports it, and repairs what can be repaired in place:
  *
- * 1. Files of old blocks are fetched again.
- * 2. Damaged entries of LevelDB are written as what is whole proves them (`mendDatabase`).
+ * 1. Fetch damaged files of old blocks again.
+ * 2. Write damaged entries of LevelDB as the undamaged ones prove them (`mendDatabase`).
  *
- * Where that does not do, another database is made beside: by executing the node's own blocks anew (`rebuildFromBlocks`), or from a snapshot.
- * It may be interrupted or killed at any moment, and then run again.
+ * If that is not enough, make another database next to this one: by executing the node's own blocks anew (`rebuildFromBlocks`),
+ * or from a snapshot. The repair may be interrupted or killed at any moment, and then run again.
  * @throws DatabaseError with what to do when there is damage of another kind; SnapshotError when no source answers; `signal.reason`
  */
 export async function repairDatabase(request: RepairRequest): Promise<Repaired> {
@@ -125,7 +125,10 @@ function rebuildSteps({ last, highest }: OwnBlocks, { target, isDryRun, from }: 
 
 const NO_BLOCKS: OwnBlocks = { files: [], last: 0, highest: 0 }
 
-/** The newest block is in the write-ahead log. @throws DatabaseError when blocks are lost that no peer can have */
+/**
+ * Checks that no block is lost for good. The newest block is in the write-ahead log.
+ * @throws DatabaseError when blocks are lost that no peer can have
+ */
 async function checkNothingIsLost(
   { target, decidesAlone }: RepairRequest,
   height: number,
@@ -156,7 +159,7 @@ function beyondMending(location: string): DatabaseError {
   )
 }
 
-/** Each damage as a line. */
+/** Describes each damage in a line. */
 function describe({ files, values, segments, chain, state, begun }: Damage): readonly string[] {
   const lines = [...files, ...segments.map(({ reason }) => reason), ...chain]
   for (const [column, keys] of values) {
@@ -201,7 +204,7 @@ function stepsOf({ segments }: Damage, plan: MendPlan, unmoved: readonly ListedS
   ]
 }
 
-/** Damaged files of which no block has left LevelDB. */
+/** Returns the damaged files whose blocks are all still in LevelDB. */
 async function unmovedSegments(
   { segments, state }: Damage,
   { location }: RepairRequest,

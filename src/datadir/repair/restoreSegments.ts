@@ -7,12 +7,12 @@ import type { SnapshotFiles } from '../../snapshot/verifySnapshot.ts'
 import { isSegmentFile } from '../../storage/segmentFile.ts'
 import { syncDirectory } from '../../storage/writeFileDurably.ts'
 
-/** Gives a file by its name, of at most so many bytes; undefined when it is not there. @throws SnapshotError when it cannot be read */
+/** Returns a file by its name, of at most so many bytes; undefined when it is absent. @throws SnapshotError when it cannot be read */
 type FileSource = Pick<SnapshotFiles, 'read'>
 
 /**
- * Where files of old blocks may be: a directory of a web server, or a directory with such files, or the database or data directory of a
- * node, running or not, whose files they are. Nothing of it is trusted: a file counts when it has the sha256 that the database lists.
+ * Opens places that may have files of old blocks: a directory of a web server, a directory with such files, or the database or
+ * data directory of a node, running or not. No place is trusted: a file counts when it has the sha256 that the database lists.
  */
 export function segmentSources(places: readonly (string | URL)[], signal: AbortSignal): readonly FileSource[] {
   return places.flatMap((place) => {
@@ -22,7 +22,7 @@ export function segmentSources(places: readonly (string | URL)[], signal: AbortS
 }
 
 /**
- * Puts a whole file in the place of a damaged or missing one, on stable storage.
+ * Replaces a damaged or missing file with a whole one, on stable storage.
  * @returns whether a source had it
  * @throws SnapshotError, SnapshotUnavailableError when no source that answers has it
  */
@@ -69,7 +69,7 @@ export async function fetchSegment(
   return false
 }
 
-/** A killed process leaves the old file, or the new one. */
+/** Replaces a file; a killed process leaves the old file, or the new one. */
 function replaceFile(path: string, bytes: Uint8Array): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true })

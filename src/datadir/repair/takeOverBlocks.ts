@@ -40,23 +40,23 @@ export interface TakeOverRequest extends OwnBlocksRequest {
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
 }
 
-/** What a restored database has of the damaged one. */
+/** Blocks that a restored database has from the damaged one. */
 export interface TakenOver {
   /** lowest block that it has now */
   readonly lowest: number
   /** files of old blocks that were taken over */
   readonly files: number
-  /** files of old blocks of the damaged one that it has not, and the last block in them */
+  /** files of old blocks that only the damaged database has, and the last block in them */
   readonly left: { readonly files: number; readonly last: number } | undefined
 }
 
 /**
- * Gives a database that was restored from a snapshot the older blocks of the damaged one, from the snapshot's blocks downwards as far as
- * none is missing: headers, commits and validators, as the backfill would fetch them from peers (src/execution/backfill.ts), and with the same
- * proof. Each block is the one that the block above it names, and its validators have the hash in its header. A whole file of old blocks becomes
- * one of the new database as it is, by a link, when all of its blocks are proved; what is not in such a file comes from whatever can be read
- * of LevelDB. Transactions of these blocks stay in the files, but nobody is served them: the snapshot proves no results.
- * May be called again when it was interrupted or killed.
+ * Adds the older blocks of the damaged database to one that was restored from a snapshot, from the snapshot's blocks downwards
+ * to the first gap. It takes headers, commits and validators, as the backfill would fetch them from peers
+ * (src/execution/backfill.ts), with the same proof. Each block is the one that the block above it names, and its validators have
+ * the hash in its header. A whole file of old blocks becomes part of the new database by a link, when all its blocks are proved;
+ * other blocks come from whatever can be read in LevelDB. The files keep the transactions of these blocks, but the node does not
+ * serve them: the snapshot proves no results. May be called again when it was interrupted or killed.
  * @throws `signal.reason`
  */
 export async function takeOverBlocks(request: TakeOverRequest): Promise<TakenOver> {
@@ -132,7 +132,7 @@ interface OldFile {
   readonly isBare: boolean
 }
 
-/** Blocks and validators by height, of which nothing is proved. */
+/** Blocks and validators by height, without any proof. */
 class OldBlocks {
   readonly #request: TakeOverRequest
   readonly #scratch: Database
@@ -141,7 +141,7 @@ class OldBlocks {
   readonly #names: readonly NamedSegment[]
   /** of the last block that was asked for */
   #file: OldFile | undefined
-  /** names of files that nobody has whole */
+  /** names of files that no source has whole */
   readonly #damaged = new Set<string>()
 
   constructor(request: TakeOverRequest, scratch: Database, restored: Database) {
@@ -151,7 +151,7 @@ class OldBlocks {
     this.#names = namedSegments(request.location)
   }
 
-  /** The whole file that has a block; undefined when there is none. */
+  /** Returns the whole file that has a block; undefined when there is no such file. */
   async fileOf(height: number): Promise<OldFile | undefined> {
     const has = ({ first, last }: NamedSegment): boolean => height >= first && height <= last
     if (this.#file !== undefined && has(this.#file.index)) return this.#file
@@ -192,14 +192,14 @@ class OldBlocks {
   }
 }
 
-/** Of a block in LevelDB. */
+/** Reads a block in LevelDB. */
 function storedIn(db: Database, height: number): EncodedBlock | undefined {
   const header = db.get(columnKey(Column.header, heightBytes(height)))
   const block = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
   return header && block && { header, block }
 }
 
-/** What the names of the files of old blocks in a database's directory say. */
+/** Returns the files of old blocks in a database's directory, by their names. */
 function namedSegments(location: string): readonly NamedSegment[] {
   return segmentFiles(location).flatMap((path) => {
     const [, first, last, bare] = /^(\d+)-(\d+)(-bare)?\.segment$/.exec(basename(path)) ?? []
@@ -212,7 +212,7 @@ function filesBelow(location: string, lowest: number): TakenOver['left'] {
   return left.length === 0 ? undefined : { files: left.length, last: Math.max(...left.map(({ last }) => last)) }
 }
 
-/** Whether the database can list a file: it has no block above the chain, and LevelDB has none below. */
+/** Whether the database can list a file: it has no block above the chain, and LevelDB no block below. */
 function isLinkable(database: Database, { last }: SegmentIndex): boolean {
   return last <= openChainReader(database).headHeight && readFilled(database) === readBase(database)
 }
@@ -253,7 +253,7 @@ async function takeFile(
   return true
 }
 
-/** Copies, since a view would keep the bytes of its block in memory, of a whole file. */
+/** Copies the values, since a view would hold the bytes of the block, or of a whole file, in memory. */
 function withoutBytes({ height, hash, consensusHash, validatorsHash, validators }: VerifiedBlock): OlderBlockInFile {
   return {
     height,
@@ -286,7 +286,7 @@ function isSame(a: StoredBlock, b: EncodedBlock | undefined): boolean {
   return equalBytes(one, other) && equalBytes(a.header, b.header)
 }
 
-/** The blocks below those that are complete, as many as are there and proved. */
+/** Yields the blocks below the complete ones, down to the first one that is missing or not proved. */
 async function provedBlocks(
   { chain: { chainId } }: TakeOverRequest,
   source: OldBlocks,
@@ -300,7 +300,7 @@ async function provedBlocks(
     const block = found && decodedBlock(found.block)
     if (found === undefined || block === undefined) break
     const { validatorsHash, nextValidatorsHash } = block.header
-    // As `readOlderBlock` gives it.
+    // As `readOlderBlock` returns it.
     const set = equalBytes(validatorsHash, nextValidatorsHash) ? undefined : source.validators(validatorsHash)
     const validators = set && encodeValidatorSet(set)
     blocks.push({ block: encodeBlock({ ...block, txs: [] }), header: found.header, validators })
@@ -317,7 +317,7 @@ async function provedBlocks(
   return []
 }
 
-/** undefined: these bytes are no block with all or none of its transactions */
+/** Returns undefined when the bytes are not a block with all or none of its transactions. */
 function decodedBlock(bytes: Uint8Array): ConsensusBlock | undefined {
   try {
     const block = decodeBlock(bytes)

@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts'
 import { isKnownFork } from './wasm/environment.ts'
 import { loadEvmModule } from './wasm/evmModule.ts'
 
-/** Which engine runs, with what it needs. It can be sent to other threads. */
+/** The engine that runs, with the data it needs. It can be sent to other threads. */
 export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: WasmModule }
 
 export interface EngineOptions {
@@ -12,7 +12,7 @@ export interface EngineOptions {
 }
 
 /**
- * To be called once in a process, whose threads then share what is compiled.
+ * Loads the engine of a kind. Call it once in a process: its threads then share the compiled code.
  * @throws EvmModuleError when the wasm engine has not been built
  */
 export async function chooseEngine(kind: EngineChoice['kind']): Promise<EngineChoice> {
@@ -20,8 +20,8 @@ export async function chooseEngine(kind: EngineChoice['kind']): Promise<EngineCh
 }
 
 /**
- * The engine of a thread. An engine that is not chosen is not even loaded. The wasm engine leaves the rules before Cancun to the
- * reference engine, which is loaded when it is first needed.
+ * Creates the engine of a thread. An engine that is not chosen is not even loaded. The wasm engine
+ * leaves the rules before Cancun to the reference engine, which is loaded when it is first needed.
  */
 export async function createEngine(choice: EngineChoice, { hashSeed }: EngineOptions): Promise<Engine> {
   if (choice.kind === 'reference') return loadReference()

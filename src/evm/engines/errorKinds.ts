@@ -22,7 +22,10 @@ import { DatabaseError } from '../../storage/database.ts'
 /** V8's messages where the memory of this machine runs out. Not recognizing one costs little: the error is unforeseen then. */
 const OUT_OF_MEMORY = /allocation failed|out of memory/i
 
-/** Whether this machine cannot go on: its disk, its database or its memory fails. No transaction can cause that. */
+/**
+ * Returns whether this machine cannot continue: its disk, its database or its memory fails. No
+ * transaction can cause that.
+ */
 export function isMachineFailure(error: unknown): boolean {
   if (error instanceof StateReadError || error instanceof DatabaseError) return true
   if (error instanceof RangeError) return OUT_OF_MEMORY.test(error.message)
@@ -43,8 +46,9 @@ export class EngineTrapError extends Error {
 }
 
 /**
- * Two engines came to different results for the same block. One of them is wrong, and nobody knows which: the block must not be
- * committed. The message is the whole report, since only the message of an error reaches the thread that logs it.
+ * Two engines came to different results for the same block. One of them is wrong, and it is not
+ * known which: the block must not be committed. The message is the whole report, since only an
+ * error's message reaches the thread that logs it.
  */
 export class ShadowMismatchError extends Error {
   override readonly name = 'ShadowMismatchError'

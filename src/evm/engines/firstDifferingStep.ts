@@ -16,7 +16,7 @@ interface StepRecord {
   /** the words that an opcode can reach, top first */
   readonly top: readonly bigint[]
   readonly memoryLength: number
-  /** hash of the memory, for opcodes that pass some of it on; 0 for others */
+  /** hash of the memory, for opcodes that read from it without a trace on the stack; 0 for others */
   readonly memory: number
   readonly returnDataLength: number
 }
@@ -24,16 +24,19 @@ interface StepRecord {
 interface StepDifference {
   /** how many steps the engines agree on */
   readonly index: number
-  /** the last step that they agree on: the engines differ in what it does; undefined when they differ at the first step */
+  /**
+   * the last step that they agree on: the engines differ in its effects; undefined when they differ
+   * at the first step
+   */
   readonly before: StepRecord | undefined
-  /** undefined: this engine's run had ended */
+  /** undefined when this engine's run had ended */
   readonly first: StepRecord | undefined
   readonly second: StepRecord | undefined
 }
 
 /** DUP16 and SWAP16 reach this far. */
 const REACH = 17
-/** What these opcodes read from memory does not appear on the stack afterwards. */
+/** Opcodes that read memory without leaving what they read on the stack. */
 const READS_MEMORY: ReadonlySet<number> = new Set<number>([
   OP.KECCAK256,
   OP.LOG0,
@@ -54,9 +57,9 @@ const READS_MEMORY: ReadonlySet<number> = new Set<number>([
 const HASHED_MEMORY = 4_096
 
 /**
- * The first step that two engines do not agree on; undefined when they agree on all. Runs the first engine twice and the second
- * once: what is kept of each step is 8 bytes, since a block can have millions. Costs and errors of a step are not compared: they show in
- * the next one.
+ * Returns the first step at which two engines differ; undefined when they agree on all. Runs the
+ * first engine twice and the second once: it retains only 8 bytes of each step, since a block can
+ * have millions. Costs and errors of a step are not compared: they show in the next one.
  */
 export async function firstDifferingStep(first: TracedRun, second: TracedRun): Promise<StepDifference | undefined> {
   const digests = createDigestList()
@@ -91,7 +94,7 @@ export async function firstDifferingStep(first: TracedRun, second: TracedRun): P
   return { index, before, first: firstStep, second: secondStep }
 }
 
-/** The difference in lines for a person. */
+/** Returns the difference in lines for a person. */
 export function describeStepDifference(difference: StepDifference, names: readonly [string, string]): string {
   const { index, before, first, second } = difference
   const lines = [`the engines agree on ${index} steps`]
@@ -132,7 +135,7 @@ function hashBytes(bytes: Uint8Array): number {
   return hash >>> 0
 }
 
-/** 52 bits in two independent halves. */
+/** Returns a digest of 52 bits, in two independent halves. */
 function digestOf(record: StepRecord): number {
   const { pc, op, gas, depth, refund, height, top, memoryLength, memory, returnDataLength } = record
   const numbers = [pc, op, gas, depth, refund, height, memoryLength, memory, returnDataLength]

@@ -18,9 +18,10 @@ export const blake2fPrecompile: StandardPrecompile = {
 }
 
 /**
- * The compression function of BLAKE2b with any number of rounds, about 15 ns each. Plain JavaScript takes a microsecond: at
- * 1 gas for a round, one transaction could stop a chain for seconds. So the code below assembles a WebAssembly module for it.
- * `input` has the 213 bytes of the precompile. Returns the 64 bytes of the new state.
+ * Computes the compression function of BLAKE2b with any number of rounds, about 15 ns each. Plain
+ * JavaScript takes a microsecond: at 1 gas for a round, one transaction could stop a chain for
+ * seconds. So the code below assembles a WebAssembly module for it. `input` has the 213 bytes of
+ * the precompile. Returns the 64 bytes of the new state.
  */
 export function blake2f(input: Uint8Array): Uint8Array {
   const view = new DataView(input.buffer, input.byteOffset, LENGTH)
@@ -80,7 +81,7 @@ const MIXINGS: readonly (readonly [number, number, number, number])[] = [
 /** Memory of the module: the 16 working words, then the 16 words of the message block. */
 const MESSAGE_OFFSET = 128
 
-/** WebAssembly's encoding of what is used (its core specification, chapter 5). */
+/** WebAssembly's encoding of the instructions that are used (its core specification, chapter 5). */
 const WASM = {
   header: [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
   section: { type: 1, function: 3, memory: 5, export: 7, code: 10 },
@@ -156,7 +157,7 @@ function body(): number[] {
   return code
 }
 
-/** Half a mixing: a += b + message; d = (d ^ a) >>> first; c += d; b = (b ^ c) >>> second. */
+/** Emits half a mixing: a += b + message; d = (d ^ a) >>> first; c += d; b = (b ^ c) >>> second. */
 function half(a: number, b: number, c: number, d: number, message: number, first: number, second: number): number[] {
   const sum = (x: number, y: number) => [op.localGet, word(x), op.localGet, word(y), op.i64Add]
   const rotated = (x: number, y: number, by: number) => [
@@ -188,7 +189,7 @@ function leb(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb(value >> 7)]
 }
 
-/** Of a small positive number: bit 6 of the last byte is the sign. */
+/** Encodes a small positive number as signed LEB128: bit 6 of the last byte is the sign. */
 function signedLeb(value: number): number[] {
   return value < 0x40 ? [value] : [value | 0x80, 0]
 }

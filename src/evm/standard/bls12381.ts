@@ -128,13 +128,13 @@ const G2_DISCOUNTS: readonly number[] = [
   532, 531, 530, 530, 529, 528, 528, 527, 526, 526, 525, 524, 524,
 ]
 
-/** Gas of a multi-scalar multiplication of `count` points; `price` is that of one (EIP-2537). */
+/** Returns the gas of a multi-scalar multiplication of `count` points; `price` is that of one (EIP-2537). */
 function msmGas(count: number, price: number, discounts: readonly number[]): bigint {
   if (count === 0) return 0n
   return BigInt(Math.floor((count * price * discounts[Math.min(count, discounts.length) - 1]!) / 1000))
 }
 
-/** geth's messages for what is wrong with a point. */
+/** geth's messages for the faults of a point. */
 const BAD = {
   top: 'invalid field element top bytes',
   element: 'invalid fp.Element encoding',
@@ -143,7 +143,7 @@ const BAD = {
   g2: 'g2 point is not on correct subgroup',
 } as const satisfies Record<PointFault, string>
 
-/** Reads a field element of 64 bytes, the first 16 of which are zero; returns geth's message for a fault. */
+/** Reads a field element of 64 bytes, whose first 16 are zero; returns geth's message for a fault. */
 function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
   for (let i = offset; i < offset + 16; i++) if (input[i] !== 0) return BAD.top
   return field.read(input, offset + 16, address) ? undefined : BAD.element
@@ -162,7 +162,7 @@ function readG1(input: Uint8Array, offset: number, address: number): string | un
   return f.mclBnG1_isValid(address) === 1 ? undefined : BAD.curve
 }
 
-/** As {@link readG1}; each coordinate is c0 + c1·i, c0 first. */
+/** Reads a point like {@link readG1}; each coordinate is c0 + c1·i, c0 first. */
 function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
   let isZero = true
   for (let i = 0; i < 4; i++) {
@@ -178,7 +178,7 @@ function readG2(input: Uint8Array, offset: number, address: number): string | un
   return f.mclBnG2_isValid(address) === 1 ? undefined : BAD.curve
 }
 
-/** The 128 bytes of the point at `address`, which becomes affine. */
+/** Returns the 128 bytes of the point at `address`, which becomes affine. */
 function writeG1(address: number): Uint8Array {
   const output = new Uint8Array(G1_LENGTH)
   if (f.mclBnG1_isZero(address) === 1) return output
@@ -188,7 +188,7 @@ function writeG1(address: number): Uint8Array {
   return output
 }
 
-/** The 256 bytes of the point at `address`, which becomes affine. */
+/** Returns the 256 bytes of the point at `address`, which becomes affine. */
 function writeG2(address: number): Uint8Array {
   const output = new Uint8Array(G2_LENGTH)
   if (f.mclBnG2_isZero(address) === 1) return output

@@ -23,7 +23,7 @@ interface Exports {
   isProven(): number
 }
 
-/** What is wrong with the first bad point of an input. */
+/** The fault of the first bad point in an input. */
 export type PointFault = 'top' | 'element' | 'curve' | 'g1' | 'g2'
 
 const FAULTS: readonly PointFault[] = ['top', 'element', 'curve', 'g1', 'g2']
@@ -44,12 +44,15 @@ const MAX_G1_TERMS = 512
 const MAX_G2_TERMS = 128
 const MAX_PAIRS = 64
 
-/** The order of the groups, and |x|, of which it is x⁴ − x² + 1. */
+/** The order of the groups, x⁴ − x² + 1, and |x|. */
 export const BLS_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n
 const X = 0xd201000000010000n
 const X_SQUARED = X * X
 
-/** The sum of points of G1 times scalars (EIP-2537's encoding, not empty) in 128 bytes, or what is wrong with a point. */
+/**
+ * Returns the sum of points of G1 times scalars (EIP-2537's encoding, not empty) in 128 bytes, or
+ * what is wrong with a point.
+ */
 export function multiplesOfG1(input: Uint8Array): Uint8Array | PointFault {
   wasm.beginSumG1()
   const fault = inBatches(input, G1_LENGTH + SCALAR_LENGTH, MAX_G1_TERMS, wasm.addTermsG1, putPartsOfG1)
@@ -58,7 +61,7 @@ export function multiplesOfG1(input: Uint8Array): Uint8Array | PointFault {
   return memory.slice(outputAddress, outputAddress + G1_LENGTH)
 }
 
-/** As {@link multiplesOfG1} in G2, 256 bytes. */
+/** Returns the same as {@link multiplesOfG1} in G2, 256 bytes. */
 export function multiplesOfG2(input: Uint8Array): Uint8Array | PointFault {
   wasm.beginSumG2()
   const fault = inBatches(input, G2_LENGTH + SCALAR_LENGTH, MAX_G2_TERMS, wasm.addTermsG2, putDigits)
@@ -67,20 +70,26 @@ export function multiplesOfG2(input: Uint8Array): Uint8Array | PointFault {
   return memory.slice(outputAddress, outputAddress + G2_LENGTH)
 }
 
-/** Whether the product of the pairings of an input (EIP-2537's encoding) is one, or what is wrong with a point. */
+/**
+ * Returns whether the product of the pairings of an input (EIP-2537's encoding) is one, or what is
+ * wrong with a point.
+ */
 export function isProductOfPairingsOne(input: Uint8Array): boolean | PointFault {
   wasm.beginProduct()
   return inBatches(input, G1_LENGTH + G2_LENGTH, MAX_PAIRS, wasm.addPairs) ?? wasm.isProductOne() !== 0
 }
 
-/** The point of G1 that an element of Fp in 64 bytes is mapped to (EIP-2537), or what is wrong with the element. */
+/**
+ * Returns the point of G1 that an element of Fp in 64 bytes is mapped to (EIP-2537), or what is
+ * wrong with the element.
+ */
 export function mapToG1(input: Uint8Array): Uint8Array | PointFault {
   memory.set(input, inputAddress)
   const status = wasm.writeMapToG1()
   return status === 0 ? memory.slice(outputAddress, outputAddress + G1_LENGTH) : FAULTS[status - 1]!
 }
 
-/** As {@link mapToG1}, of an element of Fp2 in 128 bytes to G2. */
+/** Returns the same as {@link mapToG1} for an element of Fp2 in 128 bytes, in G2. */
 export function mapToG2(input: Uint8Array): Uint8Array | PointFault {
   memory.set(input, inputAddress)
   const status = wasm.writeMapToG2()
@@ -149,15 +158,16 @@ function putWords(value: bigint, address: number, count: number): void {
 
 /**
  * Takes the constants of KZG proofs in EIP-2537's encoding: the generators of G1 and of G2, both negated, and [τ]₂.
- * @throws Error when one of them is no point of its group
+ * @throws Error when one of them is not a point of its group
  */
 export function setUpProofs(constants: Uint8Array): void {
   memory.set(constants, inputAddress)
-  if (wasm.setUpProofs() !== 0) throw new Error('a constant of KZG proofs is no point of its group')
+  if (wasm.setUpProofs() !== 0) throw new Error('a constant of KZG proofs is not a point of its group')
 }
 
 /**
- * Whether a KZG proof holds (consensus-specs, verify_kzg_proof); false also where a point is not one of the subgroup.
+ * Returns whether a KZG proof holds (consensus-specs, verify_kzg_proof); false also where a point
+ * is not one of the subgroup.
  * @param points the commitment and the proof, compressed to 48 bytes each
  * @param z below {@link BLS_ORDER}, as y
  */

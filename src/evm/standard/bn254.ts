@@ -16,7 +16,7 @@ interface Exports {
   isProductOne(): number
 }
 
-/** geth's messages for what is wrong with the first bad point. */
+/** geth's messages for the fault of the first bad point. */
 const FAULTS = ['bn256: coordinate exceeds modulus', 'bn256: malformed point']
 
 const wasm = loadBuiltModule<Exports>('bn254')

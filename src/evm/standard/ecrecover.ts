@@ -3,7 +3,10 @@ import { keccak256 } from '../../primitives/hash.ts'
 import { recoverPublicKey } from '../../primitives/secp256k1.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
-/** 0x01: the address that signed a digest (yellow paper, appendix E.1). A signature that recovers no key gives no bytes. */
+/**
+ * 0x01: the address that signed a digest (yellow paper, appendix E.1). Without a key that fits the
+ * signature, the output is empty.
+ */
 export const ecrecover: StandardPrecompile = {
   gas: () => 3_000n,
   run(input) {

@@ -35,7 +35,7 @@ export const identity: StandardPrecompile = {
   run: (input) => new Uint8Array(input),
 }
 
-/** Gas of a precompile whose price is `base` and `perWord` for each 32 bytes begun. */
+/** Returns the gas of a precompile whose price is `base` and `perWord` for each 32 bytes begun. */
 function wordGas(length: number, base: number, perWord: number): bigint {
   return BigInt(base + perWord * Math.ceil(length / 32))
 }

@@ -81,7 +81,10 @@ const call = (number: number, name: string, input: Uint8Array, answer: string): 
   answer,
 })
 
-/** Each precompile on curves that runs in WebAssembly (`mcl-wasm`'s, assembly/curves/bls12381 or assembly/curves/bn254), with what it takes and what it must refuse. */
+/**
+ * Each precompile on curves that runs in WebAssembly (`mcl-wasm`'s, assembly/curves/bls12381 or
+ * assembly/curves/bn254), with inputs that it takes and inputs that it must refuse.
+ */
 export const PRECOMPILE_CALLS: readonly PrecompileCall[] = [
   call(6, 'addition on bn254', concatBytes(BN_G1, BN_G1), '28b9678b2da6969e'),
   call(6, 'addition on bn254', concatBytes(BN_G1, words(32, 1n, 3n)), 'failure'),
@@ -108,7 +111,7 @@ export const PRECOMPILE_CALLS: readonly PrecompileCall[] = [
 /** More than any of these calls takes. */
 const GAS_LIMIT = 1_000_000n
 
-/** What the thread of an EVM tries when it starts. @param run runs a precompile */
+/** Returns the known answers that an EVM thread checks when it starts. @param run runs a precompile */
 export function precompileAnswers(run: typeof runStandardPrecompile): readonly KnownAnswer[] {
   return PRECOMPILE_CALLS.map(({ name, number, input, answer }) => ({
     what: `precompiles, ${name},`,

@@ -30,7 +30,7 @@ export interface MclFunctions {
   mclBnG2_isZero(x: number): number
 }
 
-/** Bytes that mcl gives each element of the base field, whatever the curve. */
+/** Bytes that mcl reserves for each element of the base field, whatever the curve. */
 export const FP_SIZE = 48
 const G1_SIZE = 3 * FP_SIZE
 const G2_SIZE = 6 * FP_SIZE
@@ -70,19 +70,19 @@ export class Mcl {
     this.#bytes = new Uint8Array(this.#memory.buffer)
   }
 
-  /** The memory as 32-bit words; not to be kept over a call, which may grow the memory. */
+  /** The memory as 32-bit words. Do not store it across calls: a call may grow the memory. */
   get words(): Uint32Array {
     if (this.#words.length === 0) this.#words = new Uint32Array(this.#memory.buffer)
     return this.#words
   }
 
-  /** The memory as bytes; not to be kept over a call. */
+  /** The memory as bytes. Do not store it across calls. */
   get bytes(): Uint8Array {
     if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#memory.buffer)
     return this.#bytes
   }
 
-  /** Zeroed memory that is never freed. */
+  /** Reserves zeroed memory that is never freed. */
   allocate(size: number): number {
     const address = this.f.malloc(size)
     if (address === 0) throw new Error('mcl has no memory left')
@@ -108,7 +108,7 @@ export class Mcl {
 }
 
 /**
- * An instance of mcl: each knows one curve only.
+ * Creates an instance of mcl: each knows one curve only.
  * @throws SelfTestError when the package is not the one that this code was written for
  */
 export function createMcl(curve: keyof typeof CURVE): Mcl {
@@ -124,8 +124,9 @@ export function createMcl(curve: keyof typeof CURVE): Mcl {
 let compiled: WasmModule | undefined
 
 /**
- * The package keeps its WebAssembly as base64 in the source of its loader. That one decodes it byte by byte, once for each instance, which
- * takes most of the time that all precompiles take to load.
+ * Compiles the package's WebAssembly, which is base64 in the source of its loader. The loader
+ * decodes it byte by byte, once for each instance, which takes most of the time to load all
+ * precompiles.
  */
 function compile(): WasmModule {
   const source = readFileSync(createRequire(PACKAGE_ROOT).resolve('mcl-wasm/dist/mcl_c.js'), 'latin1')
@@ -152,7 +153,7 @@ export class FieldCodec {
   readonly #one: number
   readonly #scratch: number
 
-  /** `byteLength` is that of an element: 32 for P-256, 48 for BLS12-381. */
+  /** Sets up a field. `byteLength` is that of an element: 32 for P-256, 48 for BLS12-381. */
   constructor(mcl: Mcl, modulus: bigint, byteLength: number) {
     this.#mcl = mcl
     this.#count = byteLength / 4

@@ -44,7 +44,7 @@ function run(input: Uint8Array, fork: Hardfork): Uint8Array | string {
   return output
 }
 
-/** The exponent without leading zeros. Zeros after the end of the input, of which there may be very many, are only counted. */
+/** Reads the exponent without leading zeros. Zeros after the end of the input, possibly very many, are only counted. */
 function exponentOf(input: Uint8Array, start: number, length: number): Exponent {
   const bytes = stripZeros(input.subarray(start, start + length))
   const zerosBefore = Math.min(length, Math.max(input.length - start, 0)) - bytes.length
@@ -62,7 +62,7 @@ function sizesOf(input: Uint8Array): ModexpSizes {
   return { baseLength, exponentLength, modulusLength, exponentHead }
 }
 
-/** What the header of MODEXP's input says, and the exponent's first 32 bytes (fewer when it is shorter). */
+/** The header of MODEXP's input, and the exponent's first 32 bytes (fewer when it is shorter). */
 interface ModexpSizes {
   readonly baseLength: bigint
   readonly exponentLength: bigint
@@ -70,7 +70,7 @@ interface ModexpSizes {
   readonly exponentHead: bigint
 }
 
-/** Gas of MODEXP: EIP-2565, from Osaka on EIP-7883. Exact for every size, most of which no gas limit reaches. */
+/** Returns the gas of MODEXP: EIP-2565, from Osaka on EIP-7883. Exact for every size, even beyond any gas limit. */
 function modexpGas(sizes: ModexpSizes, fork: Hardfork): bigint {
   const { baseLength, exponentLength, modulusLength, exponentHead } = sizes
   const isOsaka = includesFork(fork, 'osaka')
@@ -91,16 +91,19 @@ function bitLength(value: bigint): number {
   return value === 0n ? 0 : value.toString(2).length
 }
 
-/** An exponent: bytes, the first of which is not zero, and as many zeros after them as make up `length`. */
+/** An exponent: its bytes, which do not start with a zero, and as many zeros after them as make up `length`. */
 interface Exponent {
   readonly bytes: Uint8Array
   readonly length: number
 }
 
-/** Exponents of so few bits are left to JavaScript's integers: moving the numbers to WebAssembly would take longer. */
+/**
+ * Exponents of at most this many bits are left to JavaScript's integers: moving the numbers to
+ * WebAssembly would take longer.
+ */
 const SHORT_EXPONENT_BITS = 4
 
-/** base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
+/** Returns base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
 function modexpPower(base: bigint, exponent: Exponent, modulus: bigint): bigint {
   if (modulus === 1n) return 0n
   if (exponent.bytes.length === 0) return 1n
@@ -172,7 +175,7 @@ function powerModuloTwo(base: bigint, longExponent: Exponent, bits: number): big
   return BigInt.asUintN(bits, get(at, length))
 }
 
-/** The exponent modulo 256 ** count, all of its bytes present. */
+/** Returns the exponent modulo 256 ** count, all of its bytes present. */
 function lastBytes({ bytes, length }: Exponent, count: number): Exponent {
   const start = Math.max(length - count, 0)
   const last = new Uint8Array(length - start)
@@ -212,7 +215,7 @@ function trailingZeros(value: bigint): number {
   return zeros + 31 - Math.clz32(word & -word)
 }
 
-/** The inverse of an odd value modulo 2 ** bits: each step of Newton's doubles the bits that are right. */
+/** Returns the inverse of an odd value modulo 2 ** bits: each step of Newton's doubles the bits that are right. */
 function inverseModuloTwo(value: bigint, bits: number): bigint {
   let inverse = 1n
   for (let known = 1; known < bits; ) {

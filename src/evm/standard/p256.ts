@@ -4,7 +4,7 @@ import { bigIntToBytes, bytesToBigInt, EMPTY_BYTES, toBuffer } from '../../primi
 import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
 import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
-/** 0x100: verifies an ECDSA signature over P-256 (EIP-7951). An input that does not verify gives no bytes. */
+/** 0x100: verifies an ECDSA signature over P-256 (EIP-7951). The output is empty when the signature does not verify. */
 export const p256Verify: StandardPrecompile = {
   gas: () => 6_900n,
   run: (input) => (input.length === 160 && verifyP256(input) ? toWord(true) : EMPTY_BYTES),
@@ -30,9 +30,11 @@ const scalarBytes = mcl.allocate(32)
 const encoded = new Uint8Array(65).fill(4, 0, 1)
 
 /**
- * Verifies an ECDSA signature over P-256: digest, r, s and the key's x and y, 32 bytes each (EIP-7951). Node.js verifies no bare
- * digest, but its key exchange multiplies points at OpenSSL's speed: with t = digest / r, a base point gives t·G, and a peer's
- * key Q + t·G gives the x of (r / s)·(Q + t·G), which is that of the signature's point. False for everything out of range.
+ * Verifies an ECDSA signature over P-256: digest, r, s and the key's x and y, 32 bytes each
+ * (EIP-7951). Node.js cannot verify a bare digest, but its key exchange multiplies points at
+ * OpenSSL's speed. With t = digest / r, a base point yields t·G, and a peer's key Q + t·G yields
+ * the x of (r / s)·(Q + t·G), which is that of the signature's point. Returns false for everything
+ * out of range.
  */
 function verifyP256(input: Uint8Array): boolean {
   if (!readScalar(input, 32, r) || !readScalar(input, 64, s)) return false
@@ -77,7 +79,7 @@ function readPoint(input: Uint8Array, offset: number, address: number): boolean 
   return f.mclBnG1_isValid(address) === 1
 }
 
-/** The 32 bytes of a scalar, big-endian. */
+/** Returns the 32 bytes of a scalar, big-endian. */
 function scalarOf(address: number): Uint8Array {
   // it writes no zeros above the highest byte
   mcl.bytes.fill(0, scalarBytes, scalarBytes + 32)

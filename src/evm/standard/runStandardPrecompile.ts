@@ -47,7 +47,7 @@ const BY_NUMBER: Readonly<Record<number, StandardPrecompile>> = {
  * Runs one of Ethereum's precompiles, with the gas of Berlin to Osaka. A failure takes all gas. The output is the caller's to
  * keep; `input` is only read during the call, so it may be a view of memory that changes afterwards.
  *
- * `address` is one of which `isStandardPrecompile(address, fork)` holds. `precompileGas` is what the block has left.
+ * `isStandardPrecompile(address, fork)` must hold. `precompileGas` is what the block has left.
  * @throws Error when `address` has no precompile at all
  */
 export function runStandardPrecompile(
@@ -68,7 +68,7 @@ export function runStandardPrecompile(
   return { status: 'success', output, gasUsed }
 }
 
-/** Gas of a call of one of Ethereum's precompiles. @throws Error when `address` has none */
+/** Returns the gas of a call to one of Ethereum's precompiles. @throws Error when `address` is not a precompile */
 export function standardPrecompileGas(address: Address, input: Uint8Array, fork: Hardfork): bigint {
   return precompileAt(address).gas(input, fork)
 }

@@ -4,13 +4,13 @@ import type { Hardfork } from '../../chain/genesis/hardfork.ts'
  * One of Ethereum's precompiled contracts. Neither function throws, keeps its input or writes to it, whatever a caller sends.
  */
 export interface StandardPrecompile {
-  /** Gas of a call with `input`, which is known before any work is done. */
+  /** Returns the gas of a call with `input`, which is known before any work is done. */
   gas(input: Uint8Array, fork: Hardfork): bigint
-  /** The output, which is the caller's to keep, or geth's message for why there is none. Called when the gas is paid. */
+  /** Returns the output, which belongs to the caller, or geth's message for a failure. Called when the gas is paid. */
   run(input: Uint8Array, fork: Hardfork): Uint8Array | string
 }
 
-/** The first `length` bytes of an input, as if zeros followed it (a view of `data` when it is long enough). */
+/** Returns the first `length` bytes of an input, as if zeros followed it (a view of `data` when it is long enough). */
 export function padRight(data: Uint8Array, length: number): Uint8Array {
   if (data.length >= length) return data.subarray(0, length)
   const padded = new Uint8Array(length)
@@ -18,7 +18,7 @@ export function padRight(data: Uint8Array, length: number): Uint8Array {
   return padded
 }
 
-/** The output of a precompile that verifies something: a word of 32 bytes, 1 or 0. */
+/** Returns the output of a precompile that verifies something: a word of 32 bytes, 1 or 0. */
 export function toWord(value: boolean): Uint8Array {
   const word = new Uint8Array(32)
   if (value) word[31] = 1

@@ -47,7 +47,7 @@ const LOG_LENGTH = 250
 /** The tree of a transaction's calls, for tracers that show it. */
 interface CallTree {
   readonly tracer: Tracer
-  /** the call that is running; undefined outside of all, and in one that is not kept */
+  /** Returns the call that is running; undefined outside of all calls, and in one that is left out. */
   current(): CallFrame | undefined
   /** @throws TraceError when nothing ran, or the tree got too large */
   root(): CallFrame
@@ -115,7 +115,7 @@ export function createCallTree(
   }
 }
 
-/** geth's callTracer: `onlyTopCall`, `withLog`. */
+/** Creates geth's callTracer: `onlyTopCall`, `withLog`. */
 export function createCallTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const options = { onlyTopCall: readSwitch(config, 'onlyTopCall'), withLog: readSwitch(config, 'withLog') }
   const tree = createCallTree(options, context)
@@ -153,7 +153,8 @@ function endFrame(frame: CallFrame, { output, gasUsed, error, reverted }: FrameE
 }
 
 /**
- * Keys in geth's order. Logs of frames that failed, or whose callers did, are left out. `detailsOf` gives further keys of a frame.
+ * Formats a frame with keys in geth's order. Logs of frames that failed, or whose callers did, are
+ * left out. `detailsOf` returns further keys of a frame.
  */
 export function formatFrame(
   frame: CallFrame,

@@ -1,6 +1,9 @@
 import type { Tracer } from '../tracer.ts'
 
-/** One tracer that tells several. It has the hooks that any of them has: an engine does work for each hook that is present. */
+/**
+ * Creates a tracer that forwards to several. It has the hooks that any of them has: an engine does work
+ * for each hook that is present.
+ */
 export function combineTracers(tracers: readonly Tracer[]): Tracer {
   return {
     ...fanOut('onTransactionStart', tracers),

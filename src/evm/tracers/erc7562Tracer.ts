@@ -13,7 +13,7 @@ import {
   type TracerConfig,
 } from './traceCollector.ts'
 
-/** What the rules for the validation of a UserOperation ask of one call (ERC-7562, by the names of its rules). */
+/** Facts about one call that the validation of a UserOperation needs (ERC-7562, by the names of its rules). */
 interface FrameDetails {
   /** by slot, in hex: the value that the call found, unless it had written the slot before (STO-…) */
   readonly reads: Map<string, string>
@@ -21,7 +21,7 @@ interface FrameDetails {
   readonly writes: Map<string, number>
   readonly transientReads: Map<string, number>
   readonly transientWrites: Map<string, number>
-  /** addresses of EXTCODE…, but of EXTCODESIZE before ISZERO (OP-051) */
+  /** addresses of EXTCODE…, except those of EXTCODESIZE before ISZERO (OP-051) */
   readonly extCodeAccesses: string[]
   /** how often each opcode ran; GAS only where no call follows it (OP-012) */
   readonly usedOpcodes: Map<number, number>
@@ -48,9 +48,10 @@ const IGNORED: ReadonlySet<number> = new Set<number>([
 ])
 
 /**
- * geth's erc7562Tracer: the tree of calls with what bundlers check of a UserOperation's validation (ERC-7562). `withLog`;
- * `ignoredOpcodes`, a list of quantities in place of the usual one; `stackTopItemsSize` is read and changes nothing, as in geth, but that
- * 0 items would.
+ * Creates geth's erc7562Tracer: the tree of calls with the facts that bundlers check in a
+ * UserOperation's validation (ERC-7562). Options: `withLog`; `ignoredOpcodes`, a list of quantities
+ * instead of the usual one; `stackTopItemsSize`, which must not be 0 and changes nothing, as in
+ * geth.
  */
 export function createErc7562Tracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const { budget } = context
@@ -186,7 +187,7 @@ function isOutOfGas({ error }: CallFrame): boolean {
   )
 }
 
-/** @throws TraceError when it is no list of quantities */
+/** @throws TraceError when it is not a list of quantities */
 function readIgnored(json: unknown): ReadonlySet<number> {
   if (json === undefined || json === null) return IGNORED
   if (!Array.isArray(json) || !json.every((entry) => typeof entry === 'string' && /^0x[0-9a-f]{1,16}$/i.test(entry))) {
@@ -195,7 +196,10 @@ function readIgnored(json: unknown): ReadonlySet<number> {
   return new Set(json.map((entry: string) => Number(BigInt(entry) & 0xffn)))
 }
 
-/** geth would crash without the top of the stack. @throws TraceError for fewer than one */
+/**
+ * Checks the number of stack items: geth would crash without the top of the stack. @throws
+ * TraceError for fewer than one
+ */
 function checkStackItems(json: unknown): void {
   if (json === undefined || json === null || (Number.isSafeInteger(json) && Number(json) >= 0)) return
   throw new TraceError('invalid tracer configuration: stackTopItemsSize is not a number of items')

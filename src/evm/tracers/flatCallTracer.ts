@@ -20,8 +20,9 @@ const PARITY_ERRORS: readonly (readonly [start: string, parity: string])[] = [
 ]
 
 /**
- * geth's flatCallTracer: the calls in one list, each with its path in the tree. `convertParityErrors`,
- * `includePrecompiles` (calls to standard precompiles are left out otherwise).
+ * Creates geth's flatCallTracer: the calls in one list, each with its path in the tree. Options:
+ * `convertParityErrors`, `includePrecompiles` (calls to standard precompiles are left out
+ * otherwise).
  */
 export function createFlatCallTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const convertsErrors = readSwitch(config, 'convertParityErrors')
@@ -62,7 +63,7 @@ function isPlainPrecompileCall({ type, precompile }: CallFrame): boolean {
   return precompile && (type === 'CALL' || type === 'STATICCALL')
 }
 
-/** What a call is in Parity's words: its kind, what was asked and what came of it. */
+/** Formats a call in Parity's words: its kind, its request and its result. */
 export function formatFrame(
   frame: CallFrame,
   isTop: boolean,

@@ -4,7 +4,7 @@ import type { TraceCollector, TraceContext } from './traceCollector.ts'
 const CALLS = new Set(['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL'])
 const KEY_LENGTH = 25
 
-/** geth's 4byteTracer: how often each selector was called with each length of the arguments after it. */
+/** Creates geth's 4byteTracer: how often each selector was called with each length of the arguments after it. */
 export function createFourByteTracer(context: Pick<TraceContext, 'budget'>): TraceCollector {
   const { budget } = context
   const counts = new Map<string, number>()

@@ -6,7 +6,7 @@ import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
 const HASH_LENGTH = 72
 
-/** geth's keccak256PreimageTracer: what the KECCAK256 opcodes hashed, by hash. */
+/** Creates geth's keccak256PreimageTracer: the inputs of KECCAK256 opcodes, by hash. */
 export function createKeccak256PreimageTracer(context: Pick<TraceContext, 'budget'>): TraceCollector {
   const { budget } = context
   const preimages = new Map<string, string>()

@@ -3,7 +3,7 @@ import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
 const COUNT_LENGTH = 10
 
-/** geth's opcountTracer: how many opcodes ran. */
+/** Creates geth's opcountTracer: how many opcodes ran. */
 export function createOpcodeCounter(): TraceCollector {
   let count = 0
   return {
@@ -17,8 +17,9 @@ export function createOpcodeCounter(): TraceCollector {
 }
 
 /**
- * geth's unigramTracer, bigramTracer and trigramTracer: how often each opcode, or each two or three in a row at the same depth, ran. A bigram's
- * first opcode may be one of the call before, and those of the first trigrams are empty, as in geth.
+ * Creates geth's unigramTracer, bigramTracer and trigramTracer: how often each opcode, or each two
+ * or three in a row at the same depth, ran. A bigram's first opcode may be from the call before,
+ * and those of the first trigrams are empty, as in geth.
  */
 export function createOpcodeHistogram(length: 1 | 2 | 3, context: Pick<TraceContext, 'budget'>): TraceCollector {
   const { budget } = context

@@ -2,8 +2,9 @@
 const MOST_PADDING = 1024 * 1024
 
 /**
- * A copy of `size` bytes of memory from `offset` on, with zeros where the memory ends before that: a step is shown before the machine
- * makes its memory longer. Undefined where more than a MiB of zeros would be needed, or the numbers are none that geth takes as sizes
+ * Returns a copy of `size` bytes of memory from `offset` on, with zeros where the memory ends
+ * before that: a step is shown before the machine makes its memory longer. Returns undefined where
+ * more than a MiB of zeros would be needed, or where geth does not accept the numbers as sizes
  * (GetMemoryCopyPadded: signed 64-bit integers).
  */
 export function paddedMemory(memory: Uint8Array, offset: bigint, size: bigint): Uint8Array | undefined {

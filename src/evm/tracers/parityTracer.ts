@@ -7,13 +7,13 @@ import { createPrestateTracer } from './prestateTracer.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 import { createVmTracer } from './vmTracer.ts'
 
-/** What a trace shows: calls, what they changed, and every opcode. */
+/** Parts of a trace: calls, their changes of the state, and every opcode. */
 export type ParityTraceType = 'trace' | 'stateDiff' | 'vmTrace'
 
 /** A call as Parity shows it: `{ type, action, error?, result, subtraces, traceAddress }`. */
 export type ParityTrace = Readonly<Record<string, unknown>> & { readonly traceAddress: readonly number[] }
 
-/** The outcome of a transaction with what was asked for; JSON-ready. */
+/** The outcome of a transaction with the requested traces; JSON-ready. */
 export interface ParityTraceResult {
   /** hex */
   readonly output: string
@@ -71,7 +71,7 @@ export function createParityTracer(
   }
 }
 
-/** Parity counts the gas of a transaction's own frame, without what the transaction itself costs. */
+/** Collects the gas of a transaction's own frame as Parity counts it, without the cost of the transaction itself. */
 function collectTopFrame() {
   let [gas, gasUsed] = [0n, 0n]
   const tracer: Tracer = {
@@ -102,7 +102,10 @@ function flatten(frame: CallFrame, traceAddress: readonly number[] = [], out: Pa
   return out
 }
 
-/** Nothing where gas ran out or the like; a creation that reverted has no contract, and shows what it gave back. */
+/**
+ * Returns nothing where gas ran out or the like. A creation that reverted has no contract, and
+ * shows its return data.
+ */
 function resultOf({ error, gasUsed, output }: CallFrame, result: unknown): unknown {
   if (error === undefined) return result ?? null
   return error === 'execution reverted' ? { gasUsed: `0x${gasUsed.toString(16)}`, output: bytesToHex(output) } : null
@@ -113,7 +116,7 @@ function describe(error: string, isPrecompile: boolean): string {
   return known ?? (isPrecompile ? PRECOMPILE_ERROR : error)
 }
 
-/** An account of the prestate tracer; what is empty is left out. */
+/** An account of the prestate tracer, without empty fields. */
 interface TracedAccount {
   readonly balance?: string
   readonly nonce?: number
@@ -128,7 +131,7 @@ interface StateDifference {
 
 const ZERO_WORD = `0x${'0'.repeat(64)}`
 
-/** By address and field: `"="`, `{"+": new}`, `{"-": old}` or `{"*": {from, to}}`. */
+/** Converts the difference, by address and field: `"="`, `{"+": new}`, `{"-": old}` or `{"*": {from, to}}`. */
 function toStateDiff({ pre, post }: StateDifference): Readonly<Record<string, unknown>> {
   const addresses = [...new Set([...Object.keys(pre), ...Object.keys(post)])].sort()
   return Object.fromEntries(addresses.map((address) => [address, accountDiff(pre[address], post[address])]))
@@ -148,7 +151,7 @@ function accountDiff(before: TracedAccount | undefined, after: TracedAccount | u
     const storage = slots.map((slot) => [slot, { '+': after.storage![slot] }])
     return { ...marked('+', after), storage: Object.fromEntries(storage) }
   }
-  // Of an account that was there before, `post` has what changed.
+  // For an account that was there before, `post` has the changes.
   const was = fields(before)
   const is = fields({ ...before, ...after })
   const change = (from: string, to: string) => (from === to ? '=' : { '*': { from, to } })

@@ -44,9 +44,10 @@ const ACCOUNT_OPCODES = new Set<number>([OP.BALANCE, OP.EXTCODESIZE, OP.EXTCODEC
 const CALL_OPCODES = new Set<number>([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
 /**
- * geth's prestateTracer: the accounts and slots that a transaction touches as they were before, or with `diffMode` what it
- * changed of them. `disableCode`, `disableStorage`, `includeEmpty`. What a stateful precompile reads or changes of accounts
- * is shown as if opcodes had; entries of native modules are no slots, and not shown.
+ * Creates geth's prestateTracer: the accounts and slots that a transaction touches as they were
+ * before, or with `diffMode` what it changed in them. Options: `disableCode`, `disableStorage`,
+ * `includeEmpty`. What a stateful precompile reads or changes in accounts is shown as if opcodes had
+ * done so. Entries of native modules are not slots, and not shown.
  */
 export function createPrestateTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const isDiff = readSwitch(config, 'diffMode')
@@ -138,7 +139,7 @@ class TouchedState {
     return { post: sorted(post), pre: sorted(pre) }
   }
 
-  /** What is different now; undefined when nothing is. `before` takes the former values of changed slots. */
+  /** Returns the changes; undefined when nothing has changed. Adds the previous values of changed slots to `before`. */
   #changes(address: Address, account: Snapshot, before: Map<string, string>): JsonAccount | undefined {
     const world = this.#world!
     const now = snapshotOf(world, address)
@@ -201,7 +202,7 @@ class TouchedState {
     this.#created.add(bytesKey(address))
   }
 
-  /** EIP-6780: from Cancun on only an account that the transaction created is deleted. */
+  /** Notes a self-destruct. From Cancun on, only an account that the transaction created is deleted (EIP-6780). */
   #destroy(address: Address): void {
     const key = bytesKey(address)
     if (!includesFork(this.#fork, 'cancun') || this.#created.has(key)) this.#deleted.add(key)

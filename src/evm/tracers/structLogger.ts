@@ -4,7 +4,7 @@ import { OP, opcodeName } from '../opcodes.ts'
 import type { FrameExit, OpcodeStep, Tracer } from '../tracer.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
-/** What a struct log shows, as requests ask for it. */
+/** Parts of a struct log, as requests ask for them. */
 interface StructLoggerConfig {
   readonly enableMemory: boolean
   readonly disableStack: boolean
@@ -32,7 +32,7 @@ interface StructLog {
 const LOG_LENGTH = 70
 const WORD_LENGTH = 69
 
-/** geth's struct logger (eth/tracers/logger): every opcode with what it found, in the legacy JSON form. */
+/** Creates geth's struct logger (eth/tracers/logger): every opcode with what it found, in the legacy JSON form. */
 export function createStructLogger(config: StructLoggerConfig, context: Pick<TraceContext, 'budget'>): TraceCollector {
   const { budget } = context
   const logs: StructLog[] = []
@@ -42,7 +42,7 @@ export function createStructLogger(config: StructLoggerConfig, context: Pick<Tra
   let gasUsed = 0n
   let exit: Pick<FrameExit, 'output' | 'error'> = { output: EMPTY_BYTES, error: undefined }
 
-  /** The slots of the frame's contract that were read or written so far, with those of this step. */
+  /** Returns the slots of the frame's contract that were read or written so far, with those of this step. */
   const storageAfter = ({ op, stack, address }: OpcodeStep): ReadonlyMap<string, string> | undefined => {
     const slot = stack.at(-1)
     if (slot === undefined || world === undefined) return undefined

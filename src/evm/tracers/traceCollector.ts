@@ -2,11 +2,11 @@ import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { Tracer } from '../tracer.ts'
 
-/** A tracer of one transaction with the JSON that it makes of it. */
+/** A tracer of one transaction, with its result in JSON. */
 export interface TraceCollector {
   readonly tracer: Tracer
   /**
-   * JSON-ready, in geth's form. To be called after the run.
+   * Returns the trace, ready for JSON, in geth's form. To be called after the run.
    * @throws TraceError when there is nothing to show
    */
   result(): unknown
@@ -21,9 +21,9 @@ export interface TraceContext {
   readonly transactionIndex: number
   /** index in the block of the transaction's first log */
   readonly firstLogIndex: number
-  /** what the results of one answer may take together */
+  /** the budget that the results of one answer share */
   readonly budget: TraceBudget
-  /** makes a tracer of JavaScript; absent where the request has none, or may have none */
+  /** makes a tracer of JavaScript; absent where the request does not have one, or may not */
   readonly createScript?: (code: string, config: TracerConfig, context: TraceContext) => TraceCollector
 }
 
@@ -39,11 +39,11 @@ export class TraceError extends Error {
   }
 }
 
-/** JSON of a tracer's configuration: what the request gave, of any type. */
+/** JSON of a tracer's configuration: the request's value, of any type. */
 export type TracerConfig = Readonly<Record<string, unknown>>
 
 /**
- * A switch of a tracer's configuration; off when it is not given.
+ * Reads a switch of a tracer's configuration; off when it is not given.
  * @throws TraceError when it is not a boolean
  */
 export function readSwitch(config: TracerConfig, name: string): boolean {
@@ -52,7 +52,7 @@ export function readSwitch(config: TracerConfig, name: string): boolean {
   return value
 }
 
-/** A number in the JSON of a trace. */
+/** Returns a number in the JSON of a trace. */
 export function quantity(value: bigint | number): string {
   return `0x${value.toString(16)}`
 }

@@ -28,13 +28,13 @@ const FACTORIES: ReadonlyMap<string, TracerFactory> = new Map<string, TracerFact
   ['muxTracer', createMuxTracer],
 ])
 
-/** No name, so it can only be a tracer in JavaScript. */
+/** Returns whether the text is not a name, so that it can only be a tracer in JavaScript. */
 export function isScript(name: string): boolean {
   return !/^\w*$/.test(name)
 }
 
 /**
- * One of geth's native tracers, or a tracer in JavaScript.
+ * Returns one of geth's native tracers, or a tracer in JavaScript.
  * @throws TraceError for another name, JavaScript where it is not allowed, or a wrong configuration
  */
 export function tracerByName(name: string, config: TracerConfig, context: TraceContext): TraceCollector {
@@ -47,7 +47,7 @@ export function tracerByName(name: string, config: TracerConfig, context: TraceC
   )
 }
 
-/** geth's muxTracer: several tracers at once, each answer under its tracer's name. */
+/** Creates geth's muxTracer: several tracers at once, each answer under its tracer's name. */
 function createMuxTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const count = Object.keys(config).length
   if (count > MAX_TRACERS) throw new TraceError(`invalid tracer configuration: more than ${MAX_TRACERS} tracers`)

@@ -13,7 +13,7 @@ interface VmTrace {
 
 interface VmOperation {
   readonly pc: number
-  /** of the opcode, with the gas that a call or creation gets; what it returns is not subtracted */
+  /** of the opcode, with the gas that a call or creation gets; the gas it returns is not subtracted */
   cost: number
   /** null where the opcode failed */
   ex: Executed | null
@@ -89,15 +89,15 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'max call depth exceeded',
   'nonce uint64 overflow',
 ])
-/** Errors of frames whose last opcode did what it should. */
+/** Errors of frames whose last opcode ran as it should. */
 const HAPPENS_AFTER_CODE =
   /^(execution reverted|contract creation code storage out of gas|max code size exceeded|invalid code: )/
 /** Opcodes that were refused before they began: they are not shown. */
 const REJECTION = /^(invalid opcode|stack underflow|stack limit reached)/
 
 /**
- * Parity's `vmTrace` as reth makes it (revm-inspectors: ParityTraceBuilder): what each opcode cost, pushed and wrote, with the calls that it
- * made.
+ * Creates the tracer of Parity's `vmTrace` as reth makes it (revm-inspectors: ParityTraceBuilder):
+ * what each opcode cost, pushed and wrote, with the calls that it made.
  */
 export function createVmTracer({ budget }: Pick<TraceContext, 'budget'>): {
   readonly tracer: Tracer
@@ -170,7 +170,7 @@ export function createVmTracer({ budget }: Pick<TraceContext, 'budget'>): {
   }
 }
 
-/** @param next the frame's next opcode; undefined: the frame has ended */
+/** @param next the frame's next opcode; undefined when the frame has ended */
 function finish({ operation, op, gas, range, store, returnedGas }: LastStep, next: OpcodeStep | undefined): void {
   const count = resultsOf(op)
   const push = next === undefined || count === 0 ? [] : next.stack.slice(-count).map(quantity)
@@ -188,7 +188,7 @@ function memoryAfter(op: number, { offset, length }: MemoryRange, next: OpcodeSt
   return written === 0 ? null : { data: bytesToHex(next.memory.subarray(offset, offset + written)), off: offset }
 }
 
-/** What an opcode writes, and of MLOAD the word that it reads. */
+/** Returns the memory that an opcode writes, and for MLOAD the word that it reads. */
 function memoryRange(op: number, stack: readonly bigint[]): MemoryRange | undefined {
   const at = (offset: number, length: number | undefined): MemoryRange | undefined => {
     const [start, size] = [stack.at(-1 - offset), length === undefined ? undefined : stack.at(-1 - length)]
@@ -219,7 +219,7 @@ function memoryRange(op: number, stack: readonly bigint[]): MemoryRange | undefi
   }
 }
 
-/** How many words at the top of the stack an opcode has put there; DUP and SWAP count all that they look at. */
+/** Returns how many words at the top of the stack an opcode has put there; DUP and SWAP count all that they look at. */
 function resultsOf(op: number): number {
   if (op >= OP.DUP1 && op <= OP.DUP16) return op - OP.DUP1 + 2
   if (op >= OP.SWAP1 && op <= OP.SWAP16) return op - OP.SWAP1 + 2

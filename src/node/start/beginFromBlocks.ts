@@ -21,17 +21,18 @@ interface BlocksStart {
   readonly nowMs: () => number
 }
 
-/** A node whose newest block is no older asks nobody: peers give it the few blocks since, sooner than a manifest comes. */
+/** A node with a newer block than this fetches no manifest: its peers supply the few blocks since sooner. */
 const NEAR_MS = 3_600_000
 
 /** Errors of what is served there, or of who serves it: peers have the blocks, too. */
 const OF_THE_FILES = [BlockFileError, ManifestError, SnapshotError, SnapshotUnavailableError] as const
 
 /**
- * Executes the blocks at BLOCKS_MANIFEST_URL that follow the newest block of the database, before anything else opens it; those after them
- * come from peers. They are verified as those of peers are. A start that was ended goes on with the next block when it is repeated.
+ * Executes the blocks at BLOCKS_MANIFEST_URL that follow the newest block of the database, before anything else opens it;
+ * later blocks come from peers. They are verified like blocks of peers. A start that was interrupted resumes with the next
+ * block when it is repeated.
  * @param address BLOCKS_MANIFEST_URL
- * @throws what the executor throws; the signal's reason. What is wrong with the files is a warning, and peers give the rest
+ * @throws what the executor throws; the signal's reason. Faulty files only cause a warning, and peers supply the rest
  */
 export async function beginFromBlocks(start: BlocksStart, address: string): Promise<void> {
   const { config, home, logger, signal, nowMs } = start
@@ -40,9 +41,9 @@ export async function beginFromBlocks(start: BlocksStart, address: string): Prom
   await database.close()
   if (isNear) return
   const files = publicFiles(new URL(address), { ...BLOCKS_FILES, setting: 'BLOCKS_MANIFEST_URL' }, signal)
-  logger.info({ place: files.name }, 'executing blocks of a web server')
+  logger.info({ place: files.name }, 'executing blocks from a web server')
   const executor = await (await offlineExecutors(config, home))(home.paths.db)
-  const progress = startProgress({ title: 'executing blocks of a web server', unit: 'blocks', logger })
+  const progress = startProgress({ title: 'executing blocks from a web server', unit: 'blocks', logger })
   try {
     const { application } = executor
     const { from, to } = await importDirectory({ application, chain: home.chain, files, signal, progress })
@@ -51,14 +52,17 @@ export async function beginFromBlocks(start: BlocksStart, address: string): Prom
   } catch (error) {
     signal.throwIfAborted()
     if (!OF_THE_FILES.some((kind) => error instanceof kind)) throw error
-    logger.warn({ reason: (error as Error).message }, 'BLOCKS_MANIFEST_URL gives no more blocks: peers have to')
+    logger.warn(
+      { reason: (error as Error).message },
+      'no more blocks can be read from BLOCKS_MANIFEST_URL: peers supply the rest',
+    )
   } finally {
     progress.end()
     await executor.close()
   }
 }
 
-/** Milliseconds since the epoch; 0 for a database without blocks. */
+/** Returns milliseconds since the epoch; 0 for a database without blocks. */
 function headTimeMs(database: Database): number {
   const head = readHeadRecord(database)
   return (head === undefined ? 0 : (openChainReader(database).header(head.height)?.timestamp ?? 0)) * 1_000

@@ -66,7 +66,7 @@ const ATTEMPTS = 20
  * 2. TRUST_PERIOD and the trust point decide whether a snapshot can be verified at all.
  * 3. The snapshot comes from SNAPSHOT_MANIFEST_URL or, without it, from peers: the newest that verifies, or one that an interrupted start
  *    has begun to restore.
- * 4. It is verified and restored beside the present database, and then put in its place by one synced file.
+ * 4. It is verified and restored next to the current database, and then replaces it by one synced file.
  *
  * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
  */
@@ -83,7 +83,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   const decision = decideSync(config, genesisTimes(home.genesis.document()), Date.now())
   if (decision.kind === 'blocks') {
     if (decision.warning !== undefined) logger.warn(decision.warning)
-    else if (source !== null) logger.warn('SNAPSHOT_MANIFEST_URL is not used: SYNC_MODE or PRUNING asks for all blocks')
+    else if (source !== null) logger.warn('SNAPSHOT_MANIFEST_URL is ignored: SYNC_MODE or PRUNING asks for all blocks')
     return
   }
   // 3.
@@ -92,26 +92,26 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   // 4.
   beginSwitch(paths, source)
   await settleDatabase(home, logger)
-  logger.info({ height }, 'the node begins with the state of a snapshot')
+  logger.info({ height }, 'the node starts from the state of a snapshot')
 }
 
-/** What is remembered of where a restored database came from; null: nobody named a place. */
+/** Identifies the place from which a database is restored; null: the settings name no place. */
 function sourceOf({ joining }: Pick<Config, 'joining'>): string | null {
   const url = joining.snapshotManifestUrl
   return url === undefined ? null : bytesToHex(sha256(Buffer.from(url)))
 }
 
-/** A snapshot that can be restored beside a damaged database. */
+/** A snapshot that can be restored next to a damaged database. */
 interface AvailableSnapshot {
   /** for messages */
   readonly place: string
   /** see `beginSwitch` */
   readonly source: string | null
-  /** @returns the height of its block; undefined when there is none after all */
+  /** @returns the height of its block; undefined when it turns out that there is no snapshot */
   readonly restore: () => Promise<number | undefined>
 }
 
-/** The snapshot that the settings allow to restore in the place of a damaged database; undefined: none. @throws ConfigError */
+/** Returns the snapshot that the settings allow to restore instead of a damaged database, if any. @throws ConfigError */
 export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined {
   const { config, home } = start
   const { snapshotManifestUrl, isJoining } = config.joining
@@ -127,8 +127,8 @@ export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined
 }
 
 /**
- * Makes the database of a snapshot beside the present one: from SNAPSHOT_MANIFEST_URL or, without it, of the newest that peers have and that
- * verifies.
+ * Makes the database of a snapshot next to the current one: from SNAPSHOT_MANIFEST_URL or, without it, from the newest
+ * snapshot of peers that verifies.
  * @returns the height of its block; undefined when no peer has one, unless it is required
  * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
  */
@@ -163,7 +163,7 @@ async function restoreFromWeb(start: SnapshotStart, snapshot: ReturnType<typeof 
   return manifest.height
 }
 
-/** Whether nothing but the manifest itself could prove its header: to wait would not help. */
+/** Whether only the manifest itself could prove its header, so that waiting would not help. */
 function isUnproved(error: unknown, { joining }: Config): error is LightClientError {
   return error instanceof LightClientError && error.kind === 'missing' && joining.seedNodeUrl === undefined
 }
@@ -204,7 +204,7 @@ async function readHeight(location: string): Promise<number> {
   }
 }
 
-/** What does not go away with time, and is no matter of the disk. */
+/** Problems that neither time nor a working disk would solve. */
 const READ_PROBLEMS: ReadonlyMap<DatabaseErrorCode, string> = new Map([
   ['corrupt', 'it is damaged'],
   ['absent', 'it is not complete'],
@@ -228,7 +228,7 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
     })
     if (!hasPeers) {
       throw new SnapshotUnavailableError(
-        'no peer could be reached, so there is neither a snapshot nor a block to begin with: check SEED_PEER_HOST, SEED_NODE_ID, PERSISTENT_PEERS and SEEDS, and start again',
+        'no peer could be reached, so there is neither a snapshot nor a block to start from: check SEED_PEER_HOST, SEED_NODE_ID, PERSISTENT_PEERS and SEEDS, and start again',
       )
     }
     const tried = new TriedSnapshots()
@@ -251,8 +251,8 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
       'SYNC_MODE=snapshot is set, but no peer gave a snapshot that could be restored: set SNAPSHOT_MANIFEST_URL, name other peers, or set SYNC_MODE=blocks to execute all blocks',
     )
   }
-  logger.info('no peer offers a snapshot that is worth it: all blocks are fetched and executed')
-  // Of one that could not be restored to its end; the next start will not want it any more.
+  logger.info('no peer offers a snapshot that would save time: all blocks are fetched and executed')
+  // Left by a snapshot that could not be restored completely; the next start will not need it.
   removeLeftovers(home.paths)
   return undefined
 }
@@ -280,12 +280,15 @@ async function tryPeers(start: SnapshotStart, network: JoinNetwork, found: Found
     if (isFalse) files.punishAll((error as Error).message)
     else if (error instanceof LightClientError && isConclusive(error)) throw translated(error)
     else if (!OF_ONE_SNAPSHOT.some((kind) => error instanceof kind)) throw error
-    logger.warn({ height: found.height, reason: (error as Error).message }, 'a snapshot of peers cannot be restored')
+    logger.warn(
+      { height: found.height, reason: (error as Error).message },
+      'a snapshot that peers offer cannot be restored',
+    )
     return undefined
   }
 }
 
-/** Errors with which another snapshot may be restored. How much room one needs is the word of who offers it. */
+/** Errors after which another snapshot may be restored. The needed room is only what the offering peers claim. */
 const OF_ONE_SNAPSHOT = [NoPeerServes, LightClientError, TooLittleRoomError] as const
 
 async function restore(
@@ -332,7 +335,7 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
 }
 
-/** The light blocks in a manifest, as one more source: nobody trusts it either. */
+/** Offers the light blocks in a manifest as one more source, which is not trusted either. */
 function manifestSource(name: string, { height, lightBlocks }: Manifest): LightBlockSource {
   return {
     name: `${name} (light blocks of the manifest)`,
@@ -348,7 +351,7 @@ function manifestSource(name: string, { height, lightBlocks }: Manifest): LightB
       }
     },
     nearest: async (asked, { from, to }) => {
-      const heights = [height, height + 1, height + 2].filter((kept) => kept > from && kept < to)
+      const heights = [height, height + 1, height + 2].filter((known) => known > from && known < to)
       return heights.sort((a, b) => Math.abs(a - asked) - Math.abs(b - asked))[0]
     },
   }
@@ -359,7 +362,7 @@ function isConclusive({ kind }: LightClientError): boolean {
   return kind === 'trustExpired' || kind === 'conflictingHeaders' || kind === 'wrongTrust'
 }
 
-/** The error that says by its class what the operator can do. */
+/** Translates an error into one whose class says what the operator can do. */
 function translated(error: unknown): unknown {
   if (!(error instanceof LightClientError)) return error
   const { kind, message } = error

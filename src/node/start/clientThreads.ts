@@ -42,7 +42,7 @@ export interface ClientThreadsOptions {
   readonly onRestart: (thread: string, error: unknown, waitMs: number) => void
 }
 
-/** What the threads for clients share with others, and whom they are linked with. */
+/** Memory that client threads share with others, and the threads that they are linked with. */
 export interface ClientThreadsLinks {
   readonly databaseGate: Gate
   readonly publishedHeight: PublishedHeight
@@ -66,7 +66,7 @@ export interface ClientThreads {
   readonly failed: Promise<never>
   /** those that run */
   metrics(): Promise<readonly MetricsSnapshot[]>
-  /** From now on nothing is started again. Gives those that run. */
+  /** Starts no thread again from now on. Returns the running ones. */
   halt(): { readonly sockets: readonly Started<SocketService>[]; readonly views: readonly Started<ViewService>[] }
 }
 
@@ -79,11 +79,12 @@ interface Place<S extends Service> {
 }
 
 /**
- * Starts the view and socket threads, whose work is only for clients: one that ends, for whatever reason, is started again, and clients
- * lose no more than their connections or the answers to what ran. Channels are made when a thread starts, and their other ends given to
- * the threads that run: it is the same for the first thread of a place and for its successors.
+ * Starts the view and socket threads, whose work is only for clients. A thread that ends, for whatever reason, is started
+ * again: clients lose only their connections, or the answers to running requests. Channels are made when a thread starts,
+ * and their other ends are passed to the running threads, for the first thread of a place as for its successors.
  *
- * Damage of the database is no reason to start again: it ends the node. So does a thread that fails when the node starts.
+ * After damage of the database no thread is started again: it ends the node. So does a thread that fails when the node
+ * starts.
  */
 export function startClientThreads(
   options: ClientThreadsOptions,
@@ -118,7 +119,7 @@ export function startClientThreads(
     return socket
   }
 
-  /** Keeps a thread running: starts it, and its successors. `ask` waits for its first answer, which it gives when it is ready. */
+  /** Keeps a thread running: starts it, and its successors. `ask` waits for its first answer, which says that it is ready. */
   const keep = <S extends Service>(begin: () => Started<S>, ask: (remote: Remote<S>) => Promise<unknown>): Place<S> => {
     let present: Started<S> | undefined
     let waitMs: number = RESTART_MS.shortest
@@ -195,7 +196,7 @@ async function allInTime(role: string, places: readonly { readonly ready: Promis
   await Promise.all(places.map(({ ready }, index) => startedInTime(`${role}-${index}`, ready)))
 }
 
-/** Gives a new channel to a view thread, and its other end to `take`, for calls. */
+/** Passes a new channel to a view thread, and its other end to `take`, for calls. */
 function linkView({ thread }: Started<ViewService>, take: (port: MessagePort) => void): void {
   const { left, right } = channel()
   notify<ViewService, 'attach'>(thread.control, 'attach', right)
@@ -206,14 +207,14 @@ function linkSocket(socket: Started<SocketService>, view: Started<ViewService>, 
   linkView(view, (port) => notify<SocketService, 'connectView'>(socket.thread.control, 'connectView', index, port))
 }
 
-/** The first socket thread has the filters of all. */
+/** Links a socket thread with the first one, which has the filters of all. */
 function linkFilters(socket: Started<SocketService>, first: Started<SocketService>): void {
   const { left, right } = channel()
   notify<SocketService, 'attachFilterClient'>(first.thread.control, 'attachFilterClient', right)
   notify<SocketService, 'connectFilters'>(socket.thread.control, 'connectFilters', left)
 }
 
-/** What a thread is started with, and the ports that move to it. */
+/** Data that a thread is started with, and the ports that move to it. */
 type Data<T> = readonly [data: T, transfer: readonly MessagePort[]]
 
 function viewData(options: ClientThreadsOptions, links: ClientThreadsLinks): Data<ViewData> {
@@ -259,7 +260,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
   return [data, [...Object.values(data.pool), data.main]]
 }
 
-/** What view and socket threads are started with alike, with new channels to the pool. */
+/** Returns the start data common to view and socket threads, with new channels to the pool. */
 function rpcData(
   { config, location, chain, clientVersion, nodeState }: ClientThreadsOptions,
   { databaseGate, publishedHeight, pool, tracing }: ClientThreadsLinks,
@@ -285,7 +286,7 @@ function rpcData(
   }
 }
 
-/** By name: an error from another thread has lost its class. */
+/** Recognizes damage by the error's name: an error from another thread has lost its class. */
 function isDamage(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at.name === 'DatabaseError') return true
   return false

@@ -15,10 +15,10 @@ interface DiskUsageOptions {
 const INTERVAL_MS = 10 * 60_000
 
 /**
- * Measures what the node takes on the disk, at once and then every ten minutes, for its metrics. All of it is asked of LevelDB and the
- * file system one after another, without a thread that waits: LevelDB looks into the index of one table at each end of a column, and
- * holds no lock meanwhile.
- * @returns ends it; resolves when no measurement is under way any more
+ * Measures the node's disk usage, at once and then every ten minutes, for its metrics. It asks LevelDB and the file system
+ * one after another, without a waiting thread: LevelDB looks into the index of one table at each end of a column, and holds
+ * no lock meanwhile.
+ * @returns ends it; resolves when no measurement is running any more
  */
 export function watchDiskUsage(options: DiskUsageOptions): () => Promise<void> {
   const { columns, directories, show, onError, intervalMs = INTERVAL_MS } = options

@@ -10,7 +10,7 @@ import { networkIdentity } from './startThreads.ts'
 
 /** The network of a node that has no database yet. */
 export interface JoinNetwork extends SnapshotPeers {
-  /** Asks which peers are connected now; `peers` gives the answer until the next time. */
+  /** Asks which peers are connected now; `peers` returns the answer until the next time. */
   refresh(): Promise<void>
   /** see `LightBlockReader` */
   fetchLightBlock(peer: string, height: number): Promise<Uint8Array | undefined>

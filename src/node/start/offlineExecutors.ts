@@ -16,8 +16,8 @@ interface OfflineExecutor {
 }
 
 /**
- * Opens databases, while no other thread has them, to execute blocks that are decided. Each is opened in a thread of its own, which has the
- * stack that the executor thread of a node has: a block must not succeed in the one and overflow in the other.
+ * Opens databases that no other thread has open, to execute decided blocks. Each is opened in its own thread, with the same stack as
+ * the executor thread of a node: a block must not succeed in one and overflow in the other.
  */
 export async function offlineExecutors(
   config: Config,
@@ -59,7 +59,7 @@ export async function offlineExecutors(
   }
 }
 
-/** The same functions; where the thread dies, they reject with its own error. */
+/** Returns the same functions; when the thread dies, they reject with the thread's own error. */
 function whileLiving(thread: Thread, remote: Remote<OfflineExecutorService>): Remote<OfflineExecutorService> {
   const call =
     <K extends keyof OfflineExecutorService>(name: K) =>

@@ -56,13 +56,13 @@ class HeldGenesis {
 
   readonly state = (): GenesisState => genesisStateOf(this.document())
 
-  /** Lets its memory go: nobody asks for it any more. */
+  /** Frees its memory, when nothing needs it any more. */
   readonly release = (): void => {
     this.#document = undefined
   }
 }
 
-/** A locked data directory with everything that a start needs of it. */
+/** A locked data directory with everything in it that a start needs. */
 export interface Home {
   readonly paths: DataPaths
   readonly lock: HomeLock
@@ -72,7 +72,7 @@ export interface Home {
   readonly validators: ValidatorSet
   /** consensus parameter block.max_gas */
   readonly maxGas: number
-  /** how long headers are kept, by the settings and the genesis */
+  /** how long headers are retained, by the settings and the genesis */
   readonly headers: HeaderRules
   /** of this node's validator */
   readonly validatorKey: Pick<ValidatorKey, 'address' | 'publicKey'>
@@ -102,8 +102,9 @@ export async function openExistingHome(config: Config): Promise<Home> {
  * configuration says; missing keys are created where that is allowed.
  * @param logger reports when the seed node has to be waited for
  * @param onLocked is waited for once the directory is locked, before anything else
- * @throws what `onLocked` throws; ListenError for the address of remote signers; ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; DatabaseError when the database is in
- * another format; the reason of the options' signal when that is aborted
+ * @throws what `onLocked` throws; ListenError for the address of remote signers; ConfigError, SeedUnavailableError or
+ * SeedRefusedError with one line for the operator; DatabaseError when the database is in another format; the reason of the
+ * options' signal when that is aborted
  */
 export async function openHome(
   config: Config,
@@ -114,7 +115,7 @@ export async function openHome(
   return open(config, options, logger, onLocked)
 }
 
-/** Without a logger nobody signs, so remote signers are not listened for. */
+/** Opens the home. Without a logger the caller signs nothing, so the port for remote signers is not opened. */
 async function open(
   config: Config,
   { fundedAccounts, signal, signerMoved = false }: StartOptions,
@@ -132,7 +133,10 @@ async function open(
     refuseOtherFormat(currentDatabase(paths))
     if (signerMoved && existsSync(paths.copyMark)) {
       removeCopyMark(paths.copyMark)
-      logger?.warn({ mark: paths.copyMark }, '--signer-moved: this directory is no copy any more, its validator signs')
+      logger?.warn(
+        { mark: paths.copyMark },
+        '--signer-moved: this directory no longer counts as a copy, its validator signs',
+      )
     }
     if (config.signer !== undefined && logger !== undefined) {
       mkdirSync(paths.config, { recursive: true, mode: 0o700 })
@@ -148,7 +152,7 @@ async function open(
     })
     const ownKey = config.signer === undefined ? loadValidatorKey(paths.validatorKey) : undefined
     const publicKey = keyFile.load()
-    if (publicKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
+    if (publicKey === undefined) throw new Error(`${paths.validatorKey} has disappeared during the start`)
     const identity = { publicKey, address: ed25519Address(publicKey) }
     const nextKey = loadValidatorKey(paths.nextValidatorKey)
     const chain = chainConfigOf(genesis)
@@ -181,12 +185,12 @@ async function open(
   }
 }
 
-/** The key of a remote signer where nobody listens for it: commands that sign nothing open the home, too. */
+/** Returns the key of a remote signer where its port is not opened: commands that sign nothing open the home, too. */
 function withoutSigner(identity: Pick<ValidatorKey, 'address' | 'publicKey'>): ConsensusKey {
   return { ...identity, sign: () => undefined }
 }
 
-/** Where the public key of this node's validator is: no key is made where remote signers have it. */
+/** Returns where the public key of this node's validator is stored: no key is made where remote signers have it. */
 function keyFileOf(config: Config, paths: DataPaths): ConsensusKeyFile {
   if (config.signer === undefined) {
     return {
@@ -216,7 +220,7 @@ async function genesisToJoin(
     sleep: (ms, stop) => setTimeout(ms, undefined, { signal: stop }),
     signal: signal ?? new AbortController().signal,
     onRetry: (reason, delayMs) => {
-      logger?.warn({ reason, retryInSeconds: delayMs / 1000 }, 'waiting for the seed node to give its genesis')
+      logger?.warn({ reason, retryInSeconds: delayMs / 1000 }, 'waiting for the genesis from the seed node')
     },
   })
 }
@@ -251,7 +255,7 @@ export async function settleDatabase(
     if (aside !== undefined) {
       logger?.warn(
         { height: head.height, movedTo: aside },
-        'the write-ahead log has blocks that do not continue the restored state: it was moved away, and the signer keeps its memory',
+        'the write-ahead log has blocks that do not continue the restored state: it was moved away; the signer still remembers its votes',
       )
     }
   })
@@ -269,7 +273,7 @@ export async function openDatabase(
 ): Promise<Database> {
   if (lock.wasLeft) {
     const isLong = tableBytes(paths.db) > START_BYTES
-    if (isLong) logger.info({ database: paths.db }, 'the last process ended without a stop: checking the database')
+    if (isLong) logger.info({ database: paths.db }, 'the last process did not stop cleanly: checking the database')
     await checkTables(paths.db, logger, signal)
   }
   verifyFiles(paths.db, START_BYTES)
@@ -280,8 +284,8 @@ export async function openDatabase(
 const AFTER_CRASH_BYTES = 16 * 2 ** 30
 
 /**
- * Checks more tables than every start does. Damage that LevelDB came upon by itself, when it merged tables or read one that the disk
- * could not read, has ended the process before it could say where (SIGABRT, SIGBUS), and would do so again.
+ * Checks more tables than a usual start does. When LevelDB itself hits damage, because it merges tables or reads one that
+ * the disk cannot read, the process ends before it can say where (SIGABRT, SIGBUS), and would do so again.
  */
 async function checkTables(
   location: string,

@@ -22,8 +22,8 @@ export interface SignerPort {
 }
 
 /**
- * Listens at PRIV_VALIDATOR_LADDR, and waits for a signer's public key where none has ever connected. That key is kept in a file, so
- * that later starts follow the network at once, whether a signer is there or not.
+ * Listens at PRIV_VALIDATOR_LADDR, and waits for a signer's public key if no signer has ever connected. The key is stored in
+ * a file, so that later starts follow the network at once, whether a signer is connected or not.
  * @throws ListenError when the address cannot be used; the signal's reason
  */
 export async function openSignerPort(
@@ -41,7 +41,7 @@ export async function openSignerPort(
     ...signer,
     nodeKey,
     remoteKey: key,
-    onFailure: (error) => log.error({ error }, 'the port of remote signers has failed: no signer can connect'),
+    onFailure: (error) => log.error({ error }, 'the port for remote signers has failed: no signer can connect'),
     log,
   })
   const close = (): void => {
@@ -68,7 +68,7 @@ async function firstKey(
   const remind = (): void =>
     log.warn(
       { address },
-      'waiting for a remote signer to connect for the first time: it says which validator this node is',
+      'waiting for the first connection of a remote signer, whose key decides which validator this node is: start the signer',
     )
   remind()
   const timer = setInterval(remind, REMIND_MS)

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
 import type { Remote, Service } from '../wire/port.ts'
 
-/** What every thread of the node is started with. */
+/** Start data of every thread of the node. */
 export interface ThreadData<T> {
   /** calls from the main thread */
   readonly control: MessagePort
@@ -26,8 +26,8 @@ export interface Thread {
 const OLD_MEGABYTES = Math.min(2_000, Math.floor(getHeapStatistics().heap_size_limit / 1_048_576))
 
 /**
- * The limits of the heaps of roles, in MiB: a smaller one is collected more often. Executor and pool have V8's own, since transactions a second
- * are what they take more memory for; so have view threads, whose traces are the largest things of all, but for what is new.
+ * Heap limits of roles, in MiB: a smaller heap is collected more often. Executor and pool have V8's own limits, since their
+ * throughput pays for the memory. So have view threads, whose traces are the largest objects, except for young objects.
  */
 const LIMITS: Readonly<Record<string, ResourceLimits>> = {
   socket: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: OLD_MEGABYTES },
@@ -43,10 +43,10 @@ const LIMITS: Readonly<Record<string, ResourceLimits>> = {
  */
 const STACK_MEGABYTES = 4
 
-/** What the names of threads have of which there are several. */
+/** The suffix in the names of threads that share a role. */
 const INDEX = /-\d+$/
 
-/** Starts the role in `entry` (a module of this folder) in a thread of its own. */
+/** Starts the role in `entry` (a module of this folder) in its own thread. */
 export function spawnThread<T>(name: string, entry: URL, data: T, transfer: readonly MessagePort[]): Thread {
   const { port1, port2 } = new MessageChannel()
   const worker = new Worker(entry, {
@@ -76,10 +76,10 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
   }
 }
 
-/** The niceness of threads that execute code for clients, and of those whose work can wait for ever. */
+/** Niceness of threads that execute code for clients, and of those whose work can wait forever. */
 const NICENESS = { calls: 5, background: 19 } as const
 
-/** Gives this thread less of the processors while others want them: those that decide blocks have priority 0. */
+/** Lowers this thread's share of busy processors: threads that decide blocks have priority 0. */
 export function lowerPriority(work: keyof typeof NICENESS): void {
   // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the process.
   if (process.platform === 'linux') setPriority(NICENESS[work])
@@ -107,8 +107,8 @@ export function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
 let isEnding = false
 
 /**
- * Ends this thread with the damage that it has found in the database, or another failure of it, and with it the node, although whoever
- * caught the error of the read may have answered a client with it.
+ * Ends this thread, and with it the node, because it has found damage or another failure of the database. The caller that
+ * caught the read's error may already have answered a client with it.
  * @param close closes the thread's handle of the database: when a thread ends in the middle of LevelDB's work, the process crashes
  */
 export function endThread(error: unknown, close: () => Promise<void>): void {

@@ -42,9 +42,9 @@ import { chooseShadow } from './threadEngine.ts'
 /** Enough for threads to load their modules on the slowest machines. */
 const LOADING_MS = 20_000
 /**
- * Milliseconds in which threads of a kind have to close, all at the same time; then they are left as they are. A socket thread gives
- * running requests a second; a view thread may be in the middle of a long trace, and the executor in that of a heavy block, which the
- * next start executes again from the write-ahead log.
+ * Milliseconds in which the threads of a kind have to close, all at the same time; then they are left as they are. A socket
+ * thread waits one second for running requests. A view thread may be in the middle of a long trace, and the executor in the
+ * middle of a heavy block, which the next start executes again from the write-ahead log.
  */
 const CLOSING_MS = { clientsAndPeers: 1_500, readers: 500, executor: 1_000, tracing: 1_200 } as const
 
@@ -74,7 +74,10 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   readonly onThreadsLeft: (late: readonly string[]) => void
 }
 
-/** What the network thread shows to peers. The validator's key stays in this thread: it gets a proof made with it. */
+/**
+ * Returns the identity that the network thread shows to peers. The validator's key stays in this
+ * thread; only a proof is passed on.
+ */
 export function networkIdentity(config: Config, { chain, paths, nodeKey, ownKey }: Home): ThreadsOptions['network'] {
   const { host, port, maxPeers } = config.p2p
   return {
@@ -124,7 +127,7 @@ export interface Threads {
   metrics(): Promise<readonly MetricsSnapshot[]>
   /** see `columnBytes`; not to be called after `stop` */
   columnBytes(): Promise<ReadonlyMap<string, number>>
-  /** Ends all threads in the order that {@link startThreads} gives. */
+  /** Ends all threads in the order that {@link startThreads} describes. */
   stop(): Promise<void>
 }
 
@@ -134,16 +137,17 @@ export interface Threads {
  * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. V8's flags are set before there are threads: a thread takes them over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, speculators, pool, network, views, sockets, background, snapshots. All but the
- *    executor then wait at a gate, since there may be no database yet.
+ * 3. All threads start, to load their modules at the same time: executor, speculators, pool, network, views, sockets,
+ *    background, snapshots. All except the executor then wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
- * 5. Pool, views and network answer when they are ready, which consensus needs, and so does the thread for traces, which gets nothing of what was
- *    recorded before. The sockets are not waited for: they let clients in
- *    once there is a first block, which consensus has yet to make (`listening`).
+ * 5. Pool, views and network answer when they are ready, which consensus needs. So does the thread for traces, which misses
+ *    what was recorded before. The sockets are not waited for: they let clients in once there is a first block, which
+ *    consensus has yet to make (`listening`).
  *
  * The stop closes each thread before those that it asks: sockets (no more clients), network (no more peers) and snapshots, views and
- * pool, executor. Whatever client or block keeps one of them busy, the stop goes on after a time ({@link CLOSING_MS}). When all have closed, the
- * threads end, and the main thread's handle of the database closes last. Otherwise all are left for the end of the process.
+ * pool, executor. Whatever client or block keeps one of them busy, the stop continues after a time ({@link CLOSING_MS}).
+ * When all have closed, the threads end, and the main thread's handle of the database closes last. Otherwise all threads
+ * stay until the end of the process.
  * @throws DatabaseError, or an error that names the thread that failed, with its error as the cause; the signal's reason when the start
  * is to end: the threads that there are then are left too
  */
@@ -271,7 +275,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
 }
 
 /**
- * What `work` resolves with.
+ * Returns what `work` resolves with.
  * @throws the signal's reason when it is aborted before; nothing waits for `work` then
  */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
@@ -306,9 +310,11 @@ async function close(
 const CALLS_BEFORE_LAST_TIER = 30_000
 
 /**
- * For all threads. The first lets V8 wait longer before it compiles a function with its slowest compiler. Every thread compiles for itself, and right after the
- * start all of them do: with V8's own setting this took a sixth of all processor time in the first seconds of full load. Functions
- * that are called often enough are compiled a little later; the code of the tier before is nearly as fast.
+ * Sets V8's flags for all threads. The first lets V8 wait longer before it compiles a function with
+ * its slowest compiler. Every thread compiles for itself, and right after the start all of them do:
+ * with V8's own setting this took a sixth of all processor time in the first seconds of full load.
+ * Functions that are called often enough are compiled a little later; the code of the tier before
+ * is nearly as fast.
  */
 function setV8Flags(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
@@ -370,7 +376,7 @@ function startExecutor(
   return start('executor', undefined, data, [data.pool, ...(execution.speculators?.ports ?? [])])
 }
 
-/** The threads that execute beside the executor; undefined: there are none. */
+/** Starts the threads that execute alongside the executor; undefined: there are no such threads. */
 function startBeside(
   { config, location, chain }: ThreadsOptions,
   { databaseGate }: Wiring,
@@ -449,7 +455,7 @@ function startBackground(
   return start('background', undefined, data, [])
 }
 
-/** The thread that sends spans to a collector; none where the settings name none. */
+/** Starts the thread that sends spans to a collector, if the settings name one. */
 function startTracing(
   { config, chain, identity }: ThreadsOptions,
   { tracing: channel }: Wiring,

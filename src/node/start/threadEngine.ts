@@ -5,7 +5,7 @@ import { checkKnownAnswers } from '../../primitives/selfTest.ts'
 import { randomSeed } from './randomSeed.ts'
 
 /**
- * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
+ * Opens the engine of this thread, with a random seed: no client can prepare keys that collide in its hash tables.
  */
 export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
   return createEngine(choice, { hashSeed: randomSeed() })
@@ -14,7 +14,10 @@ export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
 /** One run at a time. About 34 MB are an instance's stacks, which take no memory while they are not used. */
 const SHORT_RETAINED = { count: 1, memoryBytes: 64 * 1024 * 1024 }
 
-/** For short calls, in a thread that has no {@link openThreadEngine}. Loads the engine, and the native token, which clients call most. */
+/**
+ * Opens an engine for short calls, in a thread that has no {@link openThreadEngine}. Loads the
+ * engine, and the native token, which clients call most.
+ */
 export async function openShortEngine({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
   const { createWasmEngine } = await import('../../evm/engines/wasm/wasmEngine.ts')
   const { nativeToken } = await import('../../modules/bank/precompile/nativeToken.ts')
@@ -23,9 +26,9 @@ export async function openShortEngine({ module }: Extract<EngineChoice, { readon
 }
 
 /**
- * Tries the precompiles of the wasm engine; the reference engine has its own. For whoever executes blocks, before the first one: all
- * threads of the process have the same libraries.
- * @throws SelfTestError when one of them gives another answer than it must
+ * Tests the precompiles of the wasm engine; the reference engine has its own. The thread that executes blocks calls it before
+ * the first block: all threads of the process have the same libraries.
+ * @throws SelfTestError when one of them returns a wrong answer
  */
 export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
   if (kind !== 'wasm') return
@@ -35,7 +38,10 @@ export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
   checkKnownAnswers(precompileAnswers(runStandardPrecompile))
 }
 
-/** The engine that executes each block a second time, when EVM_SHADOW asks for it: the one that EVM_ENGINE did not choose. */
+/**
+ * Returns the engine that executes each block a second time, if EVM_SHADOW asks for it: the one
+ * that EVM_ENGINE did not choose.
+ */
 export async function chooseShadow({
   evmEngine,
   evmShadow,

@@ -2,8 +2,9 @@ import type { Silence } from '../../rpc/transport/probes.ts'
 import { type CopyChannel, publishCopies, readCopies } from '../wire/copyOnRequest.ts'
 
 /*
- * How a socket thread notices that the node hangs: it asks the main thread for a copy, which asks the threads without which nothing goes on.
- * Nobody waits for the answers: each question tells for how long those before it have had none. While nobody probes, nobody is asked.
+ * How a socket thread notices that the node hangs: it asks the main thread for a copy, and the main thread asks the threads
+ * that the node cannot work without. No thread waits for the answers: each request reports how long earlier ones have been
+ * unanswered. Without probes, no thread is asked.
  */
 
 const NONE: Silence = { thread: '', silentMs: 0 }
@@ -32,7 +33,7 @@ export function publishSilence(
   })
 }
 
-/** What the main thread and those it asks owe. */
+/** Watches for how long the main thread, and the threads that it asks, have owed an answer. */
 export interface SilenceWatch {
   readonly silence: () => Silence
   close(): void

@@ -90,8 +90,9 @@ export function createRecoveryBudget(now?: () => number): RecoveryBudget {
 }
 
 /**
- * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
- * answered in one. A client whose budget of recoveries is spent has a transaction with authorizations refused.
+ * Returns the pool's `add` at the other end of `port`. The transactions of one turn of the event
+ * loop are sent in one message, in order, and answered in one. A client whose budget of recoveries
+ * is spent has a transaction with authorizations refused.
  */
 export function connectAdmissions(
   port: MessagePort,
@@ -125,7 +126,7 @@ export function connectAdmissions(
   }
 }
 
-/** The same for many transactions at once. Resolves to how many were admitted. */
+/** Connects in the same way, for many transactions at once. Resolves to how many were admitted. */
 export function connectBatchAdmissions(
   port: MessagePort,
   recover: RecoverAuthorities,
@@ -146,7 +147,7 @@ export function connectBatchAdmissions(
 
 /** Milliseconds for which transactions are admitted before the thread's other work has its turn. */
 const SLICE_MS = 1
-/** Milliseconds after which what must not wait is looked at again: a look takes as long as a part of an admission. */
+/** Milliseconds between two checks for urgent work: a check takes as long as a part of an admission. */
 const LOOK_MS = 0.1
 
 interface AdmissionServerOptions {

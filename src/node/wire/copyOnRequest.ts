@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { BroadcastChannel } from 'node:worker_threads'
 
 /*
- * How socket threads read what the main or the network thread knows, without a message to it. A thread that needs a copy sets a flag in
- * shared memory. The thread that publishes is woken by the first one, sends one copy to all, and looks at the flag again after a
- * second: however many clients ask, it makes one copy in that time, and none while nobody asks.
+ * How socket threads read what the main or the network thread knows, without a message to that thread. A thread that needs a
+ * copy sets a flag in shared memory. The first request wakes the publishing thread, which sends one copy to all and checks
+ * the flag again after a second. However many clients ask, it makes one copy in that time, and no copy without a request.
  */
 
 const PERIOD_MS = 1_000
@@ -22,7 +22,7 @@ export interface CopyChannel {
   readonly periodMs: number
 }
 
-/** An error is a bug in the thread that publishes: it goes to those who asked, and does not end that thread. */
+/** An error is a bug in the publishing thread: the requesting threads get it, and the publishing thread does not end. */
 type Copy<T> = { readonly value: T } | { readonly error: string }
 
 export function createCopyChannel(periodMs = PERIOD_MS): CopyChannel {

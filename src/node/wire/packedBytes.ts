@@ -15,7 +15,7 @@ export function packBytes(parts: readonly Uint8Array[]): PackedBytes {
   return { bytes, lengths }
 }
 
-/** The byte strings, as views on the one array. */
+/** Returns the byte strings, as views on the one array. */
 export function unpackBytes({ bytes, lengths }: PackedBytes): Uint8Array[] {
   const parts: Uint8Array[] = []
   let at = 0

@@ -34,8 +34,8 @@ interface WireError {
 const CAUSES = 8
 
 /**
- * Sends messages in one `postMessage` per turn of the event loop: a burst of small calls costs one wake-up of the other
- * thread, and a lone call waits for nothing but the end of its turn.
+ * Sends messages in one `postMessage` per turn of the event loop. A burst of small calls costs one wake-up of the other
+ * thread, and a lone call waits only for the end of its turn.
  */
 function batchingSender<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => void {
   let queue: T[] = []
@@ -60,13 +60,13 @@ function sendNow<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => vo
 
 const movedBuffers = new WeakSet<ArrayBuffer>()
 
-/** Lets a function of a service give these bytes away: as its answer they move to the other thread and are not copied. They have a buffer of their own. */
+/** Lets a function of a service hand over these bytes: as its answer they move to the other thread without a copy. They need their own buffer. */
 export function moved<B extends Uint8Array>(bytes: B): B {
   if (bytes.buffer instanceof ArrayBuffer) movedBuffers.add(bytes.buffer)
   return bytes
 }
 
-/** The bytes in a buffer of their own, which can be moved: `Buffer` may put short ones into a pool. */
+/** Returns the bytes in their own buffer, which can be moved: `Buffer` may put short ones into a pool. */
 export function withOwnBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
@@ -92,7 +92,7 @@ function fromWireError(wire: WireError): Error {
 interface ServeOptions {
   /** each answer is sent at once, not with others at the end of this turn of the event loop */
   readonly isUrgent?: boolean
-  /** called before each message is looked at */
+  /** called before each message is handled */
   readonly before?: () => void
 }
 
@@ -158,8 +158,9 @@ export function serve<S extends Service>(port: MessagePort, service: S, options:
 }
 
 /**
- * The functions of the service at the other end of `port`. An error there rejects here with its name, fields and causes; so does
- * every call that the other thread cannot answer because it has ended.
+ * Returns the functions of the service at the other end of `port`. An error there rejects here with
+ * its name, fields and causes; so does every call that the other thread cannot answer because it
+ * has ended.
  */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {
   const send = batchingSender<WireRequest | WireAbort>(port)
@@ -208,7 +209,7 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
   })
 }
 
-/** The thread at the other end has ended. What it did of the call is unknown. */
+/** The thread at the other end has ended. How much of the call it did is unknown. */
 export class ThreadStopped extends Error {
   override readonly name = 'ThreadStopped'
 
@@ -230,7 +231,7 @@ export interface ReplaceableRemote<S extends Service> {
 export function connectReplaceable<S extends Service>(): ReplaceableRemote<S> {
   let current: { readonly port: MessagePort; readonly remote: Remote<S> } | undefined
   let successor = Promise.withResolvers<Remote<S>>()
-  // Rejected by `close`, which is no error when nobody waits.
+  // Rejected by `close`, which is not an error when no caller waits.
   successor.promise.catch(() => undefined)
   const remote = new Proxy({} as Remote<S>, {
     get: (_, method: string) => {
@@ -264,7 +265,7 @@ export function connectReplaceable<S extends Service>(): ReplaceableRemote<S> {
   }
 }
 
-/** A thread that ends thrice at the same work may well do so because of it. */
+/** A thread that ends three times at the same work probably ends because of that work. */
 const ATTEMPTS = 3
 
 /** Does work that changes nothing, and does it again where the thread that did it has ended. @throws ThreadStopped after some attempts */

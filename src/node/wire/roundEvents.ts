@@ -30,7 +30,7 @@ export function createRoundEventChannel(socketThreads: number): RoundEventChanne
   return { name: `coind-rounds-${randomUUID()}`, watchers: createWatchers(socketThreads) }
 }
 
-/** The main thread's end. */
+/** Opens the main thread's end. */
 export function publishRoundEvents({ name, watchers }: RoundEventChannel): RoundEventSink & { close(): void } {
   const channel = new BroadcastChannel(name)
   let events: PackedEvent[] = []
@@ -55,7 +55,7 @@ export function publishRoundEvents({ name, watchers }: RoundEventChannel): Round
   }
 }
 
-/** A socket thread's end. @param index of the thread */
+/** Opens a socket thread's end. @param index of the thread */
 export function followRoundEvents(
   { name, watchers }: RoundEventChannel,
   index: number,

@@ -20,7 +20,7 @@ interface PoolPorts {
   readonly admissions: MessagePort
 }
 
-/** What view and socket threads are started with alike. */
+/** The start data common to view and socket threads. */
 export interface RpcThreadData {
   readonly location: string
   /** opens when the executor has opened the database */
@@ -90,7 +90,7 @@ export function createContextSource({ data, feed, pool, execution, keptLogs }: C
   return { lease: (scope = OWN_SCOPE) => contextOf(feed.lease(), scope) }
 }
 
-/** What the pool thread offers to clients. */
+/** Connects a thread with the pool thread, for what that offers to clients. */
 export function connectPool(
   { calls, admissions }: PoolPorts,
   tracer: Tracer | undefined,
@@ -109,7 +109,7 @@ export function connectPool(
   }
 }
 
-/** What a client waits for: the way to the pool, its check there, and the answer. */
+/** Records what a client waits for: the way to the pool, its check there, and the answer. */
 function traceAdmissions(add: TxPort['add'], tracer: Tracer): TxPort['add'] {
   return async (raw, sender, hash, client) => {
     const startMs = epochMs()

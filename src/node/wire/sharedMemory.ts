@@ -3,14 +3,14 @@ import type { SyncStatus as RpcSyncStatus } from '../../rpc/jsonrpc/method.ts'
 import type { SyncStatus } from '../../sync/blocks/syncStatus.ts'
 
 /*
- * What threads share in memory instead of messages: values that one thread writes and others read at any time (published height,
- * peers and sync status, number of watchers of pending transactions, whether the pool is empty), and the gate at which threads wait for the database.
+ * Memory that threads share instead of messages. One thread writes values that others read at any time: published height, peers
+ * and sync status, number of watchers of pending transactions, whether the pool is empty. At the gate, threads wait for the database.
  */
 
 /**
- * Height of the newest published block. The executor raises it when a block is in the database, and so does a thread that finds the block
- * there a moment before; a thread that reads it before it answers never shows an older head than another thread has shown. Threads that want to be told of blocks wait for it; the others
- * are not woken.
+ * Height of the newest published block. The executor raises it when a block is in the database, and so does a thread that finds
+ * the block there a moment before. A thread that reads it before it answers never shows an older head than another thread has shown.
+ * Threads that want to know of new blocks wait for it; the others are not woken.
  */
 export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
 
@@ -45,7 +45,7 @@ export type NodeState = BigInt64Array<SharedArrayBuffer>
 
 const NODE_CELLS = { peers: 0, isCatchingUp: 1, startingHeight: 2, highestHeight: 3 } as const
 
-/** The state of a node that has not heard from the network yet: it counts as catching up. */
+/** Creates the state of a node that has not heard from the network yet: it counts as catching up. */
 export function createNodeState(): NodeState {
   const cells = Object.keys(NODE_CELLS).length
   const state = new BigInt64Array(new SharedArrayBuffer(cells * BigInt64Array.BYTES_PER_ELEMENT))
@@ -73,7 +73,7 @@ export function isCatchingUp(state: NodeState): boolean {
 }
 
 /**
- * The answer to eth_syncing; undefined when the node is not catching up.
+ * Returns the answer to eth_syncing; undefined when the node is not catching up.
  * @param headHeight the newest block that the same client sees
  */
 export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStatus | undefined {
@@ -87,7 +87,7 @@ export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStat
 
 /**
  * How many subscriptions and filters want what another thread announces (pending transactions, events of rounds), one cell for each
- * socket thread: while there are none, that thread announces nothing.
+ * socket thread: without any, the other thread announces nothing.
  */
 export type Watchers = Int32Array<SharedArrayBuffer>
 
@@ -100,7 +100,7 @@ export function countWatchers(watch: Watchers, thread: number, change: 1 | -1): 
   Atomics.add(watch, thread, change)
 }
 
-/** The watchers of a thread that has ended are gone. */
+/** Removes the watchers of a thread that has ended. */
 export function forgetWatchers(watch: Watchers, thread: number): void {
   Atomics.store(watch, thread, 0)
 }
@@ -110,15 +110,15 @@ export function isWatched(watch: Watchers): boolean {
   return false
 }
 
-/** Whether the pool may have transactions: while it has none, the executor does not wake its thread to ask for some. */
+/** Whether the pool may have transactions: while it is empty, the executor does not wake its thread to ask for some. */
 export type PoolFilling = Int32Array<SharedArrayBuffer>
 
-/** Of an empty pool. */
+/** Creates the memory for an empty pool. */
 export function createPoolFilling(): PoolFilling {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** Set before the sender of a transaction has an answer. */
+/** Stores whether the pool is empty, before the sender of a transaction has an answer. */
 export function setPoolEmpty(filling: PoolFilling, isEmpty: boolean): void {
   Atomics.store(filling, 0, isEmpty ? 0 : 1)
 }

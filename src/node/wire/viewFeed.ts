@@ -19,9 +19,10 @@ type HeadListener = (view: NodeView) => void | Promise<void>
 
 /**
  * The newest published view, for a thread that reads the database. A lease is never older than a head that any thread has shown to
- * clients: what a client saw over one connection it also sees over every other. A snapshot that is no longer the newest is closed when
- * the last request that reads it has ended, and the newest one when nobody has asked for a while: an open snapshot keeps all that is
- * overwritten since in the database. While nobody waits for a head, none wakes the thread.
+ * clients: what a client saw over one connection it also sees over every other. A snapshot that is no longer the newest is
+ * closed when the last request that reads it has ended. The newest one is closed when no request has come for a while, since
+ * an open snapshot keeps all data in the database that is overwritten later. A new head wakes the thread only if a request
+ * waits for one.
  */
 export interface ViewFeed {
   lease(): ViewLease

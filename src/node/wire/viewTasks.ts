@@ -20,15 +20,15 @@ interface ViewTasksOptions {
 
 interface ViewTasks {
   /**
-   * Runs a task in its queue, unless nobody waits for it any more.
+   * Runs a task in its queue, unless no client waits for it any more.
    * @param parameters what the task keeps in memory while it waits
    * @throws TaskDropped (rejects) when it was not run
    */
   run<T>(queue: ViewQueue, scope: CallScope, parameters: unknown, task: (context: RpcContext) => Promise<T>): Promise<T>
   /**
-   * Gives what a running task awaits between the parts of its work: other tasks have a turn.
+   * Returns the function that a running task awaits between the parts of its work, to let other tasks run.
    * @param deadlineMs of the task's method; the request's own may be earlier
-   * @throws ExecutionTimeout (rejects, when awaited) when nobody waits for the task any more
+   * @throws ExecutionTimeout (rejects, when awaited) when no client waits for the task any more
    */
   yieldUntil(scope: CallScope, deadlineMs: number): () => Promise<void>
 }
@@ -36,7 +36,7 @@ interface ViewTasks {
 /** Memory of heavy tasks that wait: 2,048 small ones, fewer with large parameters. */
 const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
 
-/** The work that a view thread does for clients. */
+/** Creates the queues of the work that a view thread does for clients. */
 export function createViewTasks({ lease, heavyCalls, monotonicMs, metrics }: ViewTasksOptions): ViewTasks {
   const heavy = createHeavyQueue({
     maxRunning: heavyCalls,

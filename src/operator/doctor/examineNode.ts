@@ -12,14 +12,14 @@ import { examineClock, examinePeers, examinePorts } from './network.ts'
 import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
 
 /**
- * `coind doctor`: finds what keeps a node from starting, signing in time or being reached, before it does. May run beside the node; asks
- * nobody but the seed nodes and the peers that the settings name.
- * @returns findings by what was looked at, in the order in which an operator mends them
+ * Runs `coind doctor`: finds what would keep a node from starting, signing in time or being reached. It may run while the node
+ * runs, and asks only the seed nodes and peers that the settings name.
+ * @returns findings by what was examined, in the order in which an operator fixes them
  */
 export async function examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>> {
   const paths = dataPaths(config.homedir)
   const refusal = refusalOfDirectory(config.homedir)
-  // Whoever cannot read the directory would take it for empty.
+  // A user who cannot read the directory would take it for empty.
   if (refusal !== undefined) return new Map([['disk', [refusal]]])
   const keys = examineKeys(paths, config.signer !== undefined)
   return new Map([

@@ -1,4 +1,4 @@
-/** What a check of `coind doctor` has found. */
+/** Result of a check of `coind doctor`. */
 export interface Finding {
   /** `problem`: the node does not start, or does not do its work */
   readonly state: 'ok' | 'warning' | 'problem'

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/* What the machine gives to the node: disk, memory, processors, open files. */
+/* Checks of the machine: disk, memory, processors, open files. */
 
 const GIB = 2 ** 30
 /** Under this LevelDB may not be able to merge its files. */
@@ -28,7 +28,7 @@ const LEAST_FILES = 4_096
 const LEAST_MEMORY_BYTES = 1.5 * GIB
 const LEAST_PROCESSORS = 2
 
-/** Why this process cannot use the data directory; undefined: it can, or there is none yet. */
+/** Says why this process cannot use the data directory; undefined: it can, or the directory does not exist yet. */
 export function refusalOfDirectory(homedir: string): Finding | undefined {
   try {
     accessSync(homedir, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -40,7 +40,7 @@ export function refusalOfDirectory(homedir: string): Finding | undefined {
   }
 }
 
-/** Space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
+/** Measures space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
 export function examineDisk(homedir: string, now: () => number): readonly Finding[] {
   try {
     const { bavail, bsize } = statfsSync(homedir)
@@ -52,7 +52,7 @@ export function examineDisk(homedir: string, now: () => number): readonly Findin
   }
 }
 
-/** What to do about an error of the system. */
+/** Advice by the code of the system's error. */
 const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
   ['ENOSPC', 'the disk is full; free some space'],
   ['EDQUOT', 'the quota is used up; raise it, or free some space'],
@@ -73,7 +73,7 @@ function examineSync(milliseconds: number): Finding {
   return warning(`${took}: every block waits for synced writes; use a local SSD, not a network disk`)
 }
 
-/** The median of some synced writes in milliseconds. */
+/** Returns the median time of some synced writes in milliseconds. */
 function syncMs(homedir: string, now: () => number): number {
   const directory = join(homedir, 'doctor')
   // What a killed one has left.
@@ -97,7 +97,7 @@ function syncMs(homedir: string, now: () => number): number {
   }
 }
 
-/** @param limits text of /proc/self/limits; undefined where the system has none */
+/** @param limits text of /proc/self/limits; undefined where the system does not have it */
 export function examineOpenFiles(limits: string | undefined): Finding {
   const limit = /^Max open files +(\S+)/m.exec(limits ?? '')?.[1]
   if (limit === undefined) return ok('not checked: this system does not report the limit of open files')
@@ -105,7 +105,7 @@ export function examineOpenFiles(limits: string | undefined): Finding {
   return warning(`up to ${limit} open files: raise it to 65536 (LimitNOFILE= of systemd, --ulimit nofile= of docker)`)
 }
 
-/** @param memoryBytes of the machine, or what a container may have of it */
+/** @param memoryBytes of the machine, or the limit of a container */
 export function examineSize(processors: number, memoryBytes: number): readonly Finding[] {
   const has = `${processors} processors, ${(memoryBytes / GIB).toFixed(1)} GiB of memory`
   const findings: Finding[] = []

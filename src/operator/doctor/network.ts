@@ -6,7 +6,7 @@ import { parsePeerAddress } from '../../p2p/peerAddress.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { refusalOf } from './settings.ts'
 
-/* Ports of the node, its way to peers, and its clock beside that of another machine. */
+/* Checks of the node's ports, its connections to peers, and its clock compared with that of another machine. */
 
 const TIMEOUT_MS = 3_000
 /** HTTP tells the time in whole seconds; blocks want half a second. */
@@ -34,7 +34,7 @@ export async function examinePorts(config: Listeners, nodeId: string | undefined
   return (await Promise.all(examined)).flat()
 }
 
-/** The ID that the node at a port tells of itself. */
+/** Returns the ID that the node at a port reports. */
 async function runningNodeId({ host, port }: Listeners['rpc']): Promise<string | undefined> {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/rpc/status`
@@ -45,13 +45,13 @@ async function runningNodeId({ host, port }: Listeners['rpc']): Promise<string |
     }
     return result?.node_info?.id
   } catch {
-    // Nobody answers, or somebody else.
+    // No program answers, or another one than coind.
     return undefined
   }
 }
 
 /**
- * This machine's clock beside the seed node's.
+ * Compares this machine's clock with the seed node's.
  * @param now Unix time in milliseconds
  */
 export async function examineClock(seedUrl: string | undefined, now: () => number): Promise<Finding> {
@@ -74,7 +74,7 @@ export async function examineClock(seedUrl: string | undefined, now: () => numbe
 }
 
 interface ToldTime {
-  /** of this clock less the other one; the second that was told had begun up to a second before */
+  /** this clock minus the other one, whose reported second may have begun up to a second before */
   readonly offsetSeconds: number
   readonly roundTripSeconds: number
 }
@@ -88,7 +88,7 @@ function examineOffset({ offsetSeconds, roundTripSeconds }: ToldTime): Finding {
   )
 }
 
-/** @returns undefined when the answer has no time, or one that a cache has kept */
+/** @returns undefined when the answer has no time, or an old one from a cache */
 async function timeOf(seedUrl: string, now: () => number): Promise<ToldTime | undefined> {
   const begin = now()
   const response = await fetch(`${seedUrl.replace(/\/+$/, '')}/livez`, {

@@ -44,7 +44,7 @@ function examineAddresses({
   if (!exchangesPeers && privatePeerIds.length > 0) {
     findings.push(warning('PEX is false, so PRIVATE_PEER_IDS has no effect here: set it on the sentries'))
   }
-  // Nobody is told of such a node.
+  // A node that exchanges no addresses is not announced, and a seed is named in settings.
   if (exchangesPeers && !isSeed && externalAddress === undefined) {
     findings.push(warning('EXTERNAL_P2P_ADDRESS is not set: behind NAT or in a container, peers cannot find this node'))
   }
@@ -91,7 +91,7 @@ export function examineKeys(
   return { findings, nodeId: node.key?.id }
 }
 
-/** The key to which the validator rotates, if there is one. */
+/** Examines the key to which the validator rotates, if there is one. */
 function examineNextKey({ validatorKey, nextValidatorKey }: DataPaths): readonly Finding[] {
   if (!existsSync(nextValidatorKey)) return []
   const { key, finding } = readKey('next consensus key', nextValidatorKey, loadValidatorKey)
@@ -110,7 +110,7 @@ function readKey<Key>(name: string, path: string, load: (path: string) => Key | 
   return { key, finding: refusal ?? ok(found) }
 }
 
-/** The problem for which a check of a start throws. */
+/** Returns the problem for which a check of a start throws. */
 export function refusalOf(check: () => void): Finding | undefined {
   try {
     check()

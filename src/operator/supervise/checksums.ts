@@ -16,7 +16,7 @@ const SHA256 = /^[0-9a-f]{64}$/i
 /** Go's names, which a plan uses (cosmovisor: GOOS/GOARCH). */
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** This machine as plans name it, e.g. `linux/amd64`. */
+/** Returns this machine's name in plans, e.g. `linux/amd64`. */
 export function planPlatform(platform: string, architecture: string): string {
   return `${platform}/${GO_ARCHITECTURES[architecture] ?? architecture}`
 }
@@ -35,10 +35,11 @@ export function parseGivenChecksums(texts: readonly string[]): GivenChecksums {
 }
 
 /**
- * The checksums that an archive may have: what the operator has given by a flag, and the plan's for this platform. Only where the plan has
- * none, a file as `sha256sum` writes it counts, which lies beside the archive: who fetched one wrong file may have fetched both from there.
+ * Returns the checksums that an archive may have: the one that the operator passed by a flag, and the plan's for this
+ * platform. Only if the plan has no checksum, a file next to the archive counts, as `sha256sum` writes it: both files may come
+ * from the same wrong place.
  * @param info of the plan; undefined: there is no plan, as for the first version
- * @returns also what the plan has for this platform when that is no SHA-256
+ * @returns also the plan's text for this platform when it is not a SHA-256
  */
 export function acceptedChecksums(
   {
@@ -63,9 +64,9 @@ export function acceptedChecksums(
 }
 
 /**
- * The checksum that a plan's info gives for a platform, as it stands there, `sha256:…` where it is well-formed:
- * `{"binaries":{"linux/amd64":"https://…?checksum=sha256:…"}}`, where `any` stands for every platform (tools/cosmovisor of the SDK,
- * UpgradeConfig). undefined: it gives none.
+ * Returns the checksum for a platform in a plan's info, unchanged; it is `sha256:…` where it is well-formed:
+ * `{"binaries":{"linux/amd64":"https://…?checksum=sha256:…"}}`, where `any` stands for every platform (tools/cosmovisor of the
+ * SDK, UpgradeConfig). undefined: the info has no checksum for it.
  */
 export function plannedChecksum(info: string, platform: string): string | undefined {
   let parsed: { readonly binaries?: Readonly<Record<string, unknown>> | null } | null

@@ -19,7 +19,7 @@ import {
   WrongChecksum,
 } from './versions.ts'
 
-/** What must not be done again without a person: wrong settings, and data that does not fit (exit codes of src/cli/program.ts). */
+/** Exit codes (src/cli/program.ts) after which only a person can help: wrong settings, and data that does not fit. */
 const FINAL_CODES: readonly number[] = [64, 65]
 const PASSED_ON: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGQUIT', 'SIGUSR2']
 /** Characters of a plan's checksum that an error shows: a SHA-256 with its name, and some more. */
@@ -30,11 +30,11 @@ export interface Pace {
   /** before the first start after a crash; twice as long after each further one */
   readonly firstDelayMs: number
   readonly longestDelayMs: number
-  /** a node that ran so long has not crashed again and again */
+  /** a node that ran for this time does not count as crashing repeatedly */
   readonly steadyMs: number
   /** how often an archive is looked for, and how long one with another checksum must stay as it is */
   readonly lookMs: number
-  /** how often it is told that an archive is not there */
+  /** how often a missing archive is reported */
   readonly tellMs: number
   /** how long a node that has asked for another version may take to end; then SIGTERM, and after as long SIGKILL */
   readonly endMs: number
@@ -64,7 +64,7 @@ export interface SuperviseOptions {
   readonly pace?: Pace
 }
 
-/** The node has ended in a way that no start mends. */
+/** The node has ended in a way that no start can fix. */
 class NodeEnded extends Error {
   override readonly name = 'NodeEnded'
   readonly exitCode: number
@@ -75,7 +75,7 @@ class NodeEnded extends Error {
   }
 }
 
-/** What a node that needs another version has left (src/execution/upgradeInfo.ts). */
+/** File left by a node that needs another version (src/execution/upgradeInfo.ts). */
 interface UpgradeInfo {
   readonly name: string
   readonly height: number
@@ -83,13 +83,13 @@ interface UpgradeInfo {
 }
 
 /**
- * Runs the node in the current version until it is stopped, and goes over to the version that it asks for:
- * 1. Start the node. What it may have asked for before is removed: it asks again at its start.
- * 2. It has ended without asking for a version: start it again, after a delay that grows, but for ends that no start mends.
- * 3. It has left `upgrade-info.json`: install that version, make it the current one, and go on with 1.
+ * Runs the node in the current version until it is stopped, and switches to the version that the node asks for:
+ * 1. Start the node. An earlier request for a version is removed: the node asks again at its start.
+ * 2. If it ends without asking for a version, start it again after a growing delay, unless a start cannot help.
+ * 3. If it has left `upgrade-info.json`, install that version, make it the current one, and continue with 1.
  *
- * Nothing but the directories of versions and the link `current` says how far this is, so it goes on after its own end at any moment. It
- * goes to a version only when the current one asks for it, and so never back.
+ * Only the directories of versions and the link `current` record the progress, so a supervisor that was ended at any moment
+ * can continue. It switches to a version only when the current one asks for it, and so never back.
  * @throws VersionRefused, NodeEnded, ConfigError
  */
 export async function superviseNode(options: SuperviseOptions): Promise<void> {
@@ -134,7 +134,7 @@ export async function superviseNode(options: SuperviseOptions): Promise<void> {
   }
 }
 
-/** Two of them would unpack over each other. @throws ConfigError */
+/** Locks the directory of versions: two supervisors would unpack over each other. @throws ConfigError */
 async function lockVersions(directory: string): Promise<DirectoryLock> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   try {
@@ -145,7 +145,7 @@ async function lockVersions(directory: string): Promise<DirectoryLock> {
   }
 }
 
-/** The version to begin with, where there is an archive of it. Without one, this installation runs until the first upgrade. */
+/** Installs the first version if there is an archive. Without one, this installation runs until the first upgrade. */
 async function installGenesis(versions: Versions, options: SuperviseOptions): Promise<void> {
   if (versions.current() !== undefined) return
   if (!versions.isInstalled(GENESIS_VERSION) && !existsSync(versions.archive(GENESIS_VERSION))) {
@@ -159,7 +159,7 @@ async function installGenesis(versions: Versions, options: SuperviseOptions): Pr
   versions.setCurrent(GENESIS_VERSION)
 }
 
-/** Goes over to the version that the node has asked for. @param current its own */
+/** Switches to the version that the node has asked for. @param current the node's own version */
 async function changeVersion(
   versions: Versions,
   current: string | undefined,
@@ -203,13 +203,13 @@ async function install(
     if (accepted.length === 0 && unusable !== undefined) {
       throw new VersionRefused(
         `the plan's info has the checksum ${JSON.stringify(unusable.slice(0, SHOWN_CHECKSUM))} for ${platform}, but expected "sha256:" and 64 hex digits. Compare ` +
-          `the checksum of ${archive} with the published one, and give it with --sha256 ${name}=…`,
+          `the checksum of ${archive} with the published one, and pass it with --sha256 ${name}=…`,
       )
     }
     if (accepted.length === 0) {
       throw new VersionRefused(
-        `the checksum of ${archive} is unknown: the plan's info has none for ${platform}. Compare it with the published one, and ` +
-          `give it with --sha256 ${name}=… or in ${checksumFile}`,
+        `the checksum of ${archive} is unknown: the plan's info has no checksum for ${platform}. Compare it with the published one, and ` +
+          `pass it with --sha256 ${name}=… or in ${checksumFile}`,
       )
     }
     try {
@@ -278,7 +278,7 @@ function runNode(
   })
 }
 
-/** A node that has asked for another version ends by itself within seconds. One that does not is ended. */
+/** Ends a node that has asked for another version, if it does not end by itself within seconds. */
 function endAfterUpgrade(
   child: ChildProcess,
   upgradeInfo: string,
@@ -298,7 +298,7 @@ function endAfterUpgrade(
   return setInterval(check, lookMs)
 }
 
-/** undefined when the stop signal ended the wait. */
+/** Returns undefined when the stop signal ended the wait. */
 async function unlessStopped<T>(wait: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     return await wait

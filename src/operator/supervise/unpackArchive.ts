@@ -21,7 +21,7 @@ const ODD_CHARACTERS = /[^\x20-\x7e]|\\/
 const SPECIAL_BITS = 0o7000
 const EXECUTABLE = 0o111
 
-/** What POSIX (pax, "ustar Interchange Format") calls the kinds of entries that are refused. */
+/** Names in POSIX (pax, "ustar Interchange Format") of the kinds of entries that are refused. */
 const REFUSED_KINDS: Readonly<Record<string, string>> = {
   '1': 'a hard link',
   '2': 'a symbolic link',
@@ -31,8 +31,9 @@ const REFUSED_KINDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Unpacks a gzipped tar archive (ustar) into an empty directory, and syncs all of it. Every entry is checked before anything of it is
- * written: there are regular files and directories only, each below the directory, each file once, none with setuid, setgid or sticky bit.
+ * Unpacks a gzipped tar archive (ustar) into an empty directory, and syncs everything. Every entry is checked before it is
+ * written: only regular files and directories are allowed, each below the directory, each file once, and no setuid, setgid or
+ * sticky bit.
  * @param file descriptor of the archive, read from its beginning
  * @returns SHA-256 of the archive, 64 hex digits
  * @throws BadArchive, with what was unpacked left in the directory
@@ -136,7 +137,7 @@ function readHeader(header: Buffer): Entry {
   return { segments: segmentsOf(name, isDirectory), isDirectory, isExecutable: (mode & EXECUTABLE) !== 0, size }
 }
 
-/** `./` before a name and `/` after a directory's are what tar writes; nothing else of that kind is taken. */
+/** Splits a name. tar writes `./` before a name and `/` after a directory's; other such forms are refused. */
 function segmentsOf(name: string, isDirectory: boolean): readonly string[] {
   const shown = JSON.stringify(name)
   if (name.startsWith('/')) throw new BadArchive(`${shown} is an absolute path`)
@@ -153,7 +154,7 @@ function segmentsOf(name: string, isDirectory: boolean): readonly string[] {
   return segments
 }
 
-/** Up to a zero byte. */
+/** Reads text up to a zero byte. */
 function readText(header: Buffer, at: number, length: number): string {
   const field = header.subarray(at, at + length)
   const end = field.indexOf(0)

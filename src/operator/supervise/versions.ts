@@ -29,7 +29,7 @@ export class VersionRefused extends Error {
 /** The archive has another checksum: it is another file, or is still being copied. */
 export class WrongChecksum extends VersionRefused {}
 
-/** The archive of the version is not there: somebody may still put it there. */
+/** The archive of the version is absent; an operator may still provide it. */
 export class ArchiveAbsent extends Error {
   override readonly name = 'ArchiveAbsent'
 }
@@ -46,7 +46,7 @@ const UNFINISHED = '~'
 const NAME = /^[A-Za-z0-9._-]{1,64}$/
 const RESERVED: readonly string[] = ['.', '..', CURRENT, 'lock']
 
-/** @throws VersionRefused for a name that is no name of a directory below HOMEDIR/versions/ */
+/** @throws VersionRefused for a name that cannot be a directory below HOMEDIR/versions/ */
 export function checkVersionName(name: string): void {
   if (NAME.test(name) && !RESERVED.includes(name) && !name.endsWith(ARCHIVE)) return
   throw new VersionRefused(
@@ -120,16 +120,20 @@ export function openVersions(directory: string): Versions {
   return versions
 }
 
-/** Of the archive that a version was unpacked from; undefined when it was not unpacked by this program. */
+/**
+ * Returns the checksum of the archive that a version was unpacked from; undefined when it was not
+ * unpacked by this program.
+ */
 function checksumOf(version: string): string | undefined {
   const path = join(version, CHECKSUM_FILE)
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
 }
 
 /**
- * 1. Compare the checksum of the archive, before anything of it is read in another way.
- * 2. Unpack it beside its place. The checksum of what was unpacked is compared again: the file may have changed meanwhile.
- * 3. Note the checksum in it, and give it its name. A directory with the name has all of the version from then on.
+ * Unpacks a version:
+ * 1. Compare the checksum of the archive, before anything else reads the file.
+ * 2. Unpack it next to its final place. The checksum is compared again while unpacking: the file may have changed meanwhile.
+ * 3. Note the checksum in the directory, and rename it. From then on a directory with the name holds the whole version.
  */
 async function unpack(versions: Versions, name: string, accepted: readonly Checksum[]): Promise<void> {
   const { directory } = versions
@@ -162,7 +166,7 @@ async function unpack(versions: Versions, name: string, accepted: readonly Check
   }
 }
 
-/** @throws ArchiveAbsent; VersionRefused when it is no file */
+/** @throws ArchiveAbsent; VersionRefused when it is not a regular file */
 function openArchive(path: string): number {
   let file: number
   try {

@@ -12,7 +12,7 @@ const LANES = [10, 7, 11, 17, 18, 3, 5, 16, 8, 21, 24, 4, 15, 23, 19, 13, 12, 2,
 
 const ROUND_CONSTANTS = roundConstants()
 
-/** FIPS 202, algorithm 5: a linear feedback shift register. */
+/** Computes the round constants (FIPS 202, algorithm 5: a linear feedback shift register). */
 function roundConstants(): readonly bigint[] {
   const constants: bigint[] = []
   let register = 1
@@ -32,7 +32,7 @@ function rotate(lane: bigint, count: number): bigint {
   return ((lane << BigInt(count)) | (lane >> BigInt(64 - count))) & MASK
 }
 
-/** Keccak-f[1600] (FIPS 202, section 3.3) of 200 bytes, in place. */
+/** Applies Keccak-f[1600] (FIPS 202, section 3.3) to 200 bytes, in place. */
 function permute(state: Uint8Array): void {
   const view = new DataView(state.buffer, state.byteOffset, state.length)
   const lanes = Array.from({ length: 25 }, (_, index) => view.getBigUint64(index * 8, true))

@@ -21,7 +21,7 @@ export type SignerAnswer =
   | { readonly kind: 'publicKey'; readonly publicKey: Uint8Array }
   | ({ readonly kind: 'signature' } & RemoteSignature)
   | { readonly kind: 'ping' }
-  /** RemoteSignerError: it will not do what it was asked */
+  /** RemoteSignerError: the signer refuses the request */
   | { readonly kind: 'refusal'; readonly reason: string }
 
 /** A signer sent an invalid answer. */
@@ -48,12 +48,15 @@ export function encodeSignRequest(chainId: string, request: SigningRequest): Uin
   )
 }
 
-/** The message with its length before it. */
+/** Encodes the message with its length before it. */
 function encode(kind: number, write: (writer: ProtobufWriter) => void): Uint8Array {
   return new ProtobufWriter().message(kind, write, undefined).finishDelimited()
 }
 
-/** Any encoding is accepted; of a signed message only what the signer may change is read. @throws PrivvalError */
+/**
+ * Decodes an answer in any encoding; of a signed message, only what the signer may change is read.
+ * @throws PrivvalError
+ */
 export function decodeAnswer(bytes: Uint8Array): SignerAnswer {
   try {
     const message = new ProtobufFields(bytes)

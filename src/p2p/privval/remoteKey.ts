@@ -15,7 +15,7 @@ import {
 
 /** Milliseconds after which a vote counts as lost, and another signer is asked for the next one. */
 export const ANSWER_MS = 100
-/** A connection whose oldest question is not answered after so many milliseconds is closed. */
+/** A connection whose oldest request is not answered after this many milliseconds is closed. */
 export const SILENCE_MS = 5_000
 /** So often an idle signer is pinged: CometBFT's hangs up after 5 seconds without a question. */
 const PING_MS = 3_000
@@ -36,7 +36,7 @@ export interface SignerLink {
 
 interface RemoteKeyOptions {
   readonly chainId: string
-  /** the consensus key that signers must have; undefined: the first one says it */
+  /** the consensus key that signers must have; undefined until the first signer sends it */
   readonly publicKey: Uint8Array | undefined
   readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>
   readonly metrics: SignerMetrics
@@ -117,7 +117,7 @@ export class RemoteKey implements ConsensusKey {
     return { signer: signer.link.identity, send: (done) => this.#ask(signer, request, bytes, done) }
   }
 
-  /** A signer has connected: it is asked for its public key first. */
+  /** Called when a signer has connected: it is asked for its public key first. */
   connected(link: SignerLink): RemoteSigner {
     const { clock, log, chainId } = this.#options
     const signer: RemoteSigner = new RemoteSigner(link, clock, {
@@ -132,7 +132,7 @@ export class RemoteKey implements ConsensusKey {
     return signer
   }
 
-  /** The connection has ended; its questions stay unanswered. */
+  /** Called when the connection has ended; its requests stay unanswered. */
   disconnected(signer: RemoteSigner): void {
     signer.end()
     const index = this.#signers.indexOf(signer)
@@ -154,10 +154,10 @@ export class RemoteKey implements ConsensusKey {
     this.#countSigners()
   }
 
-  /** A remote signer's answer was not what it was asked for. */
+  /** Counts an answer of a remote signer that does not fit the request. */
   wrongAnswer(reason: string): void {
     this.#options.metrics.lost.inc({ reason: 'wrong' })
-    this.#options.log.error({ reason }, 'the remote signer gave a wrong answer, which is not used')
+    this.#options.log.error({ reason }, 'the remote signer sent a wrong answer, which is ignored')
   }
 
   #countSigners(): void {
@@ -192,7 +192,7 @@ export class RemoteKey implements ConsensusKey {
     this.#onAvailable()
   }
 
-  /** Why a signer cannot sign for this validator. */
+  /** Returns why a signer cannot sign for this validator. */
   #reasonAgainst(answer: SignerAnswer): string | undefined {
     if (answer.kind === 'refusal') return `it refuses to send its key for ${this.#options.chainId}: ${answer.reason}`
     const known = this.#publicKey
@@ -200,7 +200,7 @@ export class RemoteKey implements ConsensusKey {
     return `it has the consensus key ${base64(answer.publicKey)}, but this validator's is ${base64(known)}`
   }
 
-  /** The first one that answers in time; while none does, the first. */
+  /** Returns the first signer that answers in time; while no signer does, the first. */
   #choose(): RemoteSigner | undefined {
     return this.#signers.find((signer) => !signer.isLate) ?? this.#signers[0]
   }
@@ -259,7 +259,7 @@ export class RemoteSigner {
     this.#report = report
   }
 
-  /** Whether a question is not answered in time. */
+  /** Whether a request is not answered in time. */
   get isLate(): boolean {
     return this.#questions.some(({ isLate }) => isLate)
   }
@@ -268,7 +268,7 @@ export class RemoteSigner {
     return this.#questions.some((question) => question.bytes === bytes)
   }
 
-  /** From now on the answer to this question goes there. @returns false when there is no such question */
+  /** Redirects the answer to this request. @returns false when there is no such request */
   answersTo(bytes: string, answered: Question['answered']): boolean {
     const question = this.#questions.find((one) => one.bytes === bytes)
     if (question === undefined) return false
@@ -306,7 +306,7 @@ export class RemoteSigner {
     return true
   }
 
-  /** Bytes of the signer. */
+  /** Called with bytes from the signer. */
   receive(bytes: Uint8Array): void {
     if (this.#hasEnded) return
     try {
@@ -337,10 +337,10 @@ export class RemoteSigner {
 
   #answer(answer: SignerAnswer): void {
     const question = this.#questions.shift()
-    if (question === undefined) throw new PrivvalError('it answers without a question')
+    if (question === undefined) throw new PrivvalError('it sent an answer without a request')
     question.cancel()
     if (answer.kind !== 'refusal' && answer.kind !== question.kind) {
-      throw new PrivvalError(`it answers with ${answer.kind} where ${question.kind} was asked for`)
+      throw new PrivvalError(`it answered with ${answer.kind} instead of ${question.kind}`)
     }
     question.answered(answer)
   }

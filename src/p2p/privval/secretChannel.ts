@@ -31,7 +31,10 @@ const SEALED_LENGTH = FRAME_LENGTH + TAG_LENGTH
 /** Frames in which the other side may authenticate itself: Go and Rust take one. Decrypting more for a stranger is work that it chooses. */
 const MAX_AUTHENTICATION_FRAMES = 2
 
-/** The secrets of both directions: HKDF-SHA256 of the shared secret (p2p/conn/secret_connection.go, deriveSecrets). */
+/**
+ * Returns the secrets of both directions: HKDF-SHA256 of the shared secret
+ * (p2p/conn/secret_connection.go, deriveSecrets).
+ */
 export function deriveSecrets(
   shared: Uint8Array,
   isLower: boolean,
@@ -118,7 +121,7 @@ export class SecretChannel {
     return taken
   }
 
-  /** The ephemeral key of the other side has come: derives the secrets and sends the own key with the signed challenge. */
+  /** Derives the secrets from the other side's ephemeral key, and sends the own key with the signed challenge. */
   #agree(message: Uint8Array): void {
     if (!equalBytes(message.subarray(0, EPHEMERAL_PREFIX.length), EPHEMERAL_PREFIX)) {
       throw new SecretChannelError('the first message is not an ephemeral key')
@@ -169,7 +172,7 @@ function rawKey(key: KeyObject): Uint8Array {
   return new Uint8Array(key.export({ format: 'der', type: 'spki' }).subarray(X25519_PREFIX.length))
 }
 
-/** tendermint.p2p.AuthSigMessage with an ed25519 key */
+/** Reads a tendermint.p2p.AuthSigMessage with an ed25519 key. */
 function readAuthentication(bytes: Uint8Array): { readonly publicKey: Uint8Array; readonly signature: Uint8Array } {
   try {
     const fields = new ProtobufFields(bytes)

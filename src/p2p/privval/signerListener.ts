@@ -32,7 +32,10 @@ const MAX_UNSENT = 64 * 1024
 
 interface SignerListenerOptions {
   readonly address: SignerAddress
-  /** connection keys (ed25519, 32 bytes) that may connect over TCP; undefined: any, on the loopback interface only */
+  /**
+   * connection keys (ed25519, 32 bytes) that may connect over TCP; undefined for any key, on the
+   * loopback interface only
+   */
   readonly allowedKeys: readonly Uint8Array[] | undefined
   /** this node's key: a signer may check it, as the ID of the node that it connects to */
   readonly nodeKey: Ed25519Key
@@ -85,7 +88,7 @@ export class SignerListener {
     if (address.kind === 'unix') await chmod(address.path, 0o660)
   }
 
-  /** where it listens; undefined: on a Unix socket, or not yet */
+  /** the port where it listens; undefined on a Unix socket, or before it listens */
   get port(): number | undefined {
     return this.#port
   }
@@ -125,7 +128,7 @@ export class SignerListener {
     return ++this.#handshakes[isSigner ? 'signers' : 'others'] <= MAX_HANDSHAKES
   }
 
-  /** Connected sockets stay. */
+  /** Closes the port for a window of time. Connected sockets stay. */
   #closeForAWindow(): void {
     const { log } = this.#options
     log.warn(
@@ -196,7 +199,7 @@ export class SignerListener {
     }
   }
 
-  /** The connection has shown its key. */
+  /** Admits or refuses a connection that has shown its key. */
   #admit(socket: Socket, channel: SecretChannel): RemoteSigner | undefined {
     const key = channel.remoteKey!
     if (this.#allowed !== undefined && !this.#allowed.has(bytesKey(key))) {
@@ -236,7 +239,7 @@ function write(socket: Socket, bytes: Uint8Array): void {
   else socket.write(bytes)
 }
 
-/** A node that was killed leaves its socket behind. The data directory's lock says that no other one listens here. */
+/** Removes a socket that a killed node left behind. By the data directory's lock, no other node listens here. */
 function removeStaleSocket(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return
   if (lstatSync(path).isSocket()) rmSync(path)

@@ -39,7 +39,7 @@ export function createAbciMethods(options: AbciQueryOptions, withChain: WithChai
         withChain((chain) => {
           const height = chain.headHeight
           const info = { data: 'coind', version: options.version }
-          // Go leaves out zeros.
+          // Go omits zeros.
           if (height === 0) return { response: info }
           const appHash = base64(chain.hash(height) ?? EMPTY_BYTES)
           return { response: { ...info, last_block_height: String(height), last_block_app_hash: appHash } }

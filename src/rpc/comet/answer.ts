@@ -10,7 +10,7 @@ import { CometError, type CometMethod, CometParamError, type CometTable, jsonTyp
 
 interface CometAnswer {
   readonly status: 200 | 500
-  /** empty: nothing to answer */
+  /** empty: there is nothing to answer */
   readonly json: string
 }
 
@@ -23,9 +23,11 @@ export interface CometAnswerOptions {
   readonly metrics?: Pick<SocketMetrics, 'refusedTotal'> | undefined
 }
 
-/** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
+/**
+ * The ID in answers to GET requests, which do not send an ID (rpc/jsonrpc/types: JSONRPCIntID(-1)).
+ */
 const NO_ID = '-1'
-/** Values in a query that mean that the parameter is left out. */
+/** Values in a query that mean that the parameter is omitted. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['', 'null'])
 const MAX_BATCH = 100
 /** A longer text is refused without its ID. */
@@ -39,7 +41,10 @@ export const SOCKET_METHOD_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(
 /** The answer to a form with more fields than are read; its status is 500. */
 export const FORM_TOO_LONG_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(invalidParams(new CometParamError('the form has too many fields'), 'http'))}}`
 
-/** CometBFT's answer to GET /<method>; an error has the status 500 (rpc/jsonrpc/server/http_uri_handler.go). */
+/**
+ * Answers GET /<method> as CometBFT does; an error has the status 500
+ * (rpc/jsonrpc/server/http_uri_handler.go).
+ */
 export async function answerCometGet(
   method: CometMethod,
   query: Readonly<Record<string, unknown>>,
@@ -56,7 +61,9 @@ export async function answerCometGet(
   return { status: isError ? 500 : 200, json: `{"jsonrpc":"2.0","id":${NO_ID},${text}}` }
 }
 
-/** CometBFT's answer to a JSON-RPC request or batch (rpc/jsonrpc/server/http_json_handler.go). */
+/**
+ * Answers a JSON-RPC request or batch as CometBFT does (rpc/jsonrpc/server/http_json_handler.go).
+ */
 export function answerCometPost(
   table: CometTable,
   text: string,
@@ -69,11 +76,14 @@ export function answerCometPost(
 /** A request or a batch, parsed. */
 export interface CometText {
   readonly json: unknown
-  /** by position in the batch: the `id` as it was sent, where it is a number (see `scanRequest`) */
+  /** by position in the batch: a numeric `id`, as it was sent (see `scanRequest`) */
   readonly numberIds: readonly (string | undefined)[]
 }
 
-/** What the text of a request or a batch holds; the error when it is not JSON or exceeds a limit, which is found before it is parsed. */
+/**
+ * Parses the text of a request or a batch. Returns the error when it is not JSON or exceeds a
+ * limit, which is checked before it is parsed.
+ */
 export function parseCometText(text: string): CometText | CometError {
   const { exceeded, numberIds } = scanRequest(text, TEXT_LIMITS)
   if (exceeded === 'messages')
@@ -87,7 +97,7 @@ export function parseCometText(text: string): CometText | CometError {
   }
 }
 
-/** As `answerCometPost`, for a text that `parseCometText` has read. */
+/** Like `answerCometPost`, for a text that `parseCometText` has read. */
 export async function answerCometJson(
   table: CometTable,
   read: CometText | CometError,
@@ -105,7 +115,7 @@ export async function answerCometJson(
   let bytes = 0
   for (const { id, name, params } of requests) {
     if (id === undefined) continue
-    // The rest of a batch is not begun for a client that is gone.
+    // The rest of a batch does not start for a client that has left.
     if (scope.signal.aborted) break
     // Between the requests of a batch other connections have a turn.
     if (answers.length > 0) await nextTurn()
@@ -117,18 +127,21 @@ export async function answerCometJson(
     bytes += answer.length
     answers.push(answer)
   }
-  // A batch of one is answered like a single request.
+  // A batch of one request is answered like a single request.
   return { status: 200, json: answers.length > 1 ? `[${answers.join(',')}]` : (answers[0] ?? '') }
 }
 
-/** The answer to a request that comes too soon. @param text of a POST or message; empty for a GET */
+/**
+ * Returns the answer to a request that comes too soon.
+ * @param text of a POST or message; empty for a GET
+ */
 export function cometRateLimited(text: string, seconds: number): string {
   const { code, message } = rateLimited(seconds)
   const id = text === '' ? NO_ID : (idOfShort(text) ?? 'null')
   return `{"jsonrpc":"2.0","id":${id},${errorText(new CometError(code, 'Too many requests', message))}}`
 }
 
-/** The ID of a request, or of the first one in a batch; a long text is not read. */
+/** Returns the ID of a request, or of the first one in a batch; a long text is not read. */
 function idOfShort(text: string): string | undefined {
   const read = text.length > MAX_REFUSED_LENGTH ? undefined : parseCometText(text)
   if (read === undefined || read instanceof CometError) return undefined
@@ -143,7 +156,10 @@ interface Request {
   readonly params: unknown
 }
 
-/** The requests of a batch, or the single one; the error when the text as a whole cannot be answered. */
+/**
+ * Returns the requests of a batch, or the single one; the error when the text as a whole cannot be
+ * answered.
+ */
 function readRequests({ json, numberIds }: CometText): readonly Request[] | CometError {
   const requests: Request[] = []
   for (const [index, request] of ((Array.isArray(json) ? json : [json]) as readonly unknown[]).entries()) {
@@ -162,7 +178,10 @@ function readRequests({ json, numberIds }: CometText): readonly Request[] | Come
   return requests
 }
 
-/** An ID's JSON text. A number goes back as it came, where CometBFT loses a fraction and digits beyond 2^53. */
+/**
+ * Returns an ID's JSON text. A number is returned as it came, where CometBFT loses fractions and
+ * digits beyond 2^53.
+ */
 export function idText(id: string | number, numberId: string | undefined): string {
   return typeof id === 'number' && numberId !== undefined ? numberId : JSON.stringify(id)
 }
@@ -180,7 +199,7 @@ async function answerRequest(
   return text
 }
 
-/** Parameters by name or by position. @throws CometParamError */
+/** Reads parameters by name or by position. @throws CometParamError */
 export function readParams(method: Pick<CometMethod, 'params'>, params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return method.params.map(() => undefined)
   if (Array.isArray(params)) {

@@ -11,15 +11,18 @@ import { CometParamError } from './method.ts'
 import { viewMethod } from './viewMethod.ts'
 
 /*
- * An attack on light clients: validators have signed a header that is not the chain's. CometBFT reports it as LightClientAttackEvidence,
- * with the conflicting light block. Who signed that block has signed two precommits of one round, if it is one of the chain's signers
- * of that height and round: these are evidence of a double signature, which blocks of this chain report and which slashes. So the attack
- * is taken apart into these. Precommits of different rounds prove no fault alone (CometBFT punishes none of them either).
+ * An attack on light clients: validators have signed a header that is not the chain's. CometBFT
+ * reports it as LightClientAttackEvidence, with the conflicting light block. A validator that
+ * signed this block and the chain's own block of the same height and round has signed two
+ * precommits of one round. That is evidence of a double signature, which this chain's blocks report
+ * and slash. So the attack is split into such evidence. Precommits of different rounds prove no
+ * fault on their own (CometBFT does not punish them either).
  */
 
 /**
- * Signatures of a conflicting commit: the attacker's validator set may be larger than any of this chain, but those of strangers prove
- * nothing and can be left out. A body may have megabytes of them, which would keep this thread busy for long.
+ * Most signatures of a conflicting commit. The attacker's validator set may be larger than any set
+ * of this chain, but other signatures than the chain's validators' prove nothing and can be left
+ * out. A body may have megabytes of them, which would keep this thread busy for long.
  */
 const MAX_SIGNATURES = 1_000
 
@@ -31,7 +34,8 @@ export function isAttackJson(json: unknown): boolean {
 }
 
 /**
- * Reads the conflicting block's commit from types.LightClientAttackEvidence: all that proves the fault.
+ * Reads the conflicting block's commit from types.LightClientAttackEvidence: it alone proves the
+ * fault.
  * @throws CometParamError
  */
 export function readAttackJson(json: unknown): Commit {
@@ -45,7 +49,7 @@ export function readAttackJson(json: unknown): Commit {
   const { data, error } = COMMIT.safeParse(commit)
   if (data === undefined) throw new CometParamError(`${path}.commit: ${error?.issues[0]?.message}`)
   try {
-    // The bounds of its fields.
+    // Checks the bounds of its fields.
     return decodeCommit(encodeCommit(data))
   } catch (cause) {
     if (!(cause instanceof ConsensusDecodingError)) throw cause
@@ -54,8 +58,9 @@ export function readAttackJson(json: unknown): Commit {
 }
 
 /**
- * The view threads' part of `broadcast_evidence` for an attack: the evidence of double signatures that the conflicting commit and the
- * chain's own make, base64 of its protobuf, and of how many pieces a block has reported the fault already.
+ * The view threads' part of `broadcast_evidence` for an attack. Returns the evidence of double
+ * signatures that the conflicting commit and the chain's own prove, as base64 of its protobuf, and
+ * how many pieces of evidence of the fault blocks already report.
  */
 export const attackEvidenceMethod = viewMethod(
   'comet/attack_evidence',
@@ -84,7 +89,8 @@ export const attackEvidenceMethod = viewMethod(
         const other = conflictingVotes.get(signer)
         if (other === undefined || pieces.has(signer)) continue
         if (other.round !== vote.round || equalBlockId(other.blockId, vote.blockId)) continue
-        // The attacker's validators may be others, in another order; no signature covers the position.
+        // The attacker's validators may differ, or be in another order; no signature covers the
+        // position.
         const second = { ...other, validatorIndex: index }
         const evidence = createDuplicateVoteEvidence(vote, second, { validators, timeMs })
         const { verdict } = verifyEvidence(evidence, {
@@ -101,7 +107,7 @@ export const attackEvidenceMethod = viewMethod(
   },
 )
 
-/** The precommits of a commit by the addresses of their signers, one for each. */
+/** Returns the precommits of a commit by the addresses of their signers, one for each. */
 function votesBySigner(commit: Commit): ReadonlyMap<string, Vote> {
   const votes = new Map<string, Vote>()
   for (const index of commit.signatures.keys()) {
@@ -111,7 +117,7 @@ function votesBySigner(commit: Commit): ReadonlyMap<string, Vote> {
   return votes
 }
 
-/** What {@link attackEvidenceMethod} found. */
+/** Result of {@link attackEvidenceMethod}. */
 export interface AttackFound {
   readonly pieces: readonly string[]
   readonly committed: number

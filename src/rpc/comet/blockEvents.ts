@@ -12,13 +12,16 @@ import { base64, blockIdJson, publicKeyJson, upperHex } from './json/values.ts'
 
 /** An event that clients can subscribe to. */
 export interface CometEvent {
-  /** what queries are matched with */
+  /** values that queries are matched with */
   readonly values: EventValues
-  /** made when it is needed: `{type, value}` */
+  /** Returns `{type, value}`, made on demand. */
   data(): { readonly type: string; readonly value: unknown }
 }
 
-/** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for each transaction, `NewEvidence` for each evidence. */
+/**
+ * Kinds of events of a block, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for
+ * each transaction, `NewEvidence` for each piece of evidence.
+ */
 export const BLOCK_EVENT_KINDS = [
   'NewBlock',
   'NewBlockHeader',
@@ -29,10 +32,10 @@ export const BLOCK_EVENT_KINDS = [
 ] as const
 type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
 
-/** What events are read from. */
+/** Source of the events. */
 export type BlockEventsContext = Pick<RpcContext, 'view' | 'chain'>
 
-/** The events of one kind that a block gives. The block must be kept. */
+/** Yields a block's events of one kind. The block must be retained. */
 export function* blockEventsOf(
   { view, chain: config }: BlockEventsContext,
   height: number,
@@ -79,8 +82,9 @@ export function* blockEventsOf(
 }
 
 /**
- * abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: empty values are left out, and `validator_updates` is a
- * list. Typed clients (tendermint-rpc of Rust) accept null for neither.
+ * Formats abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: empty values
+ * are omitted, and `validator_updates` is a list. Typed clients (tendermint-rpc of Rust) accept
+ * null for neither.
  */
 function finalizeBlockJson(results: JsonObject): JsonObject {
   const { finalize_block_events, txs_results, validator_updates, consensus_param_updates, app_hash } = results
@@ -120,7 +124,7 @@ function* transactions(chain: ChainReader, height: number, txs: readonly Uint8Ar
     yield event('Tx', values, () => ({
       TxResult: {
         height: String(height),
-        // Go leaves out zeros.
+        // Go omits zeros.
         ...(position === 0 ? {} : { index: position }),
         tx: base64(tx),
         result: txResultJson(entryTxResult(entry)),

@@ -19,13 +19,13 @@ import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
 import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
 import { callView, viewMethod } from './viewMethod.ts'
 
-/** Blocks in one answer of `blockchain`. */
+/** Most blocks in one answer of `blockchain`. */
 const MAX_METAS = 20
 
 /** A method as a function of the chain and its parameters. */
 interface BlockMethod<A extends readonly never[]> {
   readonly run: (chain: CometChain, ...args: A) => JsonObject | null
-  /** The blocks that it reads; a block's ID and commit are in the block after it. */
+  /** Returns the heights that it reads; a block's ID and commit are in the next block. */
   readonly reads: (chain: CometChain, ...args: A) => readonly number[]
 }
 
@@ -72,7 +72,8 @@ const READS = {
       if (header === undefined || commit === undefined) return null
       return {
         signed_header: { header: headerJson(header), commit: commitJson(commit) },
-        // The commit of the newest block is the one that this node saw; the next block's may be another.
+        // The commit of the newest block is the one that this node saw; the next block may contain
+        // another.
         canonical: height < chain.headHeight,
       }
     },
@@ -96,9 +97,10 @@ function readsOfHash(chain: CometChain, hash?: Uint8Array): readonly number[] {
 }
 
 /**
- * `block`, `block_by_hash`, `header`, `header_by_hash`, `commit` and `blockchain` (rpc/core/blocks.go). Where BLOCK_HISTORY has
- * dropped a block's transactions, its header and commit are still there. Those that need an older block than the newest few, which have
- * to be decoded whole, run in a view thread ({@link blockViewMethods}).
+ * Creates `block`, `block_by_hash`, `header`, `header_by_hash`, `commit` and `blockchain`
+ * (rpc/core/blocks.go). When BLOCK_HISTORY has dropped a block's transactions, its header and
+ * commit are still there. Calls that need an older block than the newest few, which has to be
+ * decoded whole, run in a view thread ({@link blockViewMethods}).
  */
 export function createBlockMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
   const runOrMove = (name: keyof typeof READS, args: readonly unknown[], scope: CallScope): unknown => {
@@ -143,14 +145,17 @@ function viewName(name: string): string {
   return `comet/${name}`
 }
 
-/** @param height 0: there is none */
+/** @param height 0: there is no such block */
 function fullBlock(chain: CometChain, height: number) {
   const block = height === 0 ? undefined : chain.consensusBlock(height)
   if (block === undefined) return { block_id: NO_BLOCK_ID_JSON, block: null }
   return { block_id: blockIdJson(chain.blockId(height)!), block: blockJson(block) }
 }
 
-/** undefined before the first block @throws CometError when the block is not kept */
+/**
+ * Returns a block; undefined before the first one.
+ * @throws CometError when the block is not retained
+ */
 function requireBlock(chain: CometChain, height: number): ConsensusBlock | undefined {
   if (height === 0) return undefined
   const block = chain.consensusBlock(height)
@@ -158,7 +163,7 @@ function requireBlock(chain: CometChain, height: number): ConsensusBlock | undef
   return block
 }
 
-/** rpc/core/blocks.go, filterMinMax; 0: not given. */
+/** Reads the range as rpc/core/blocks.go (filterMinMax); 0: not given. */
 function readRange(min: bigint, max: bigint, lowest: number, head: number): readonly [low: number, high: number] {
   if (min < 0n || max < 0n) throw cometFailure('heights must be non-negative')
   const high = max === 0n || max > head ? head : Number(max)
@@ -171,7 +176,7 @@ function readRange(min: bigint, max: bigint, lowest: number, head: number): read
   return [low, high]
 }
 
-/** types.BlockMeta */
+/** Formats types.BlockMeta. */
 function blockMeta(chain: CometChain, height: number) {
   const block = chain.consensusBlock(height)!
   return {
@@ -182,10 +187,10 @@ function blockMeta(chain: CometChain, height: number) {
   }
 }
 
-/** Bytes of the encoded block, without encoding its transactions again. */
+/** Returns the bytes of the encoded block, without encoding its transactions again. */
 function blockSize(block: ConsensusBlock): number {
   const rest = encodeBlock({ ...block, txs: [] }).length
   const data = block.txs.reduce((sum, tx) => sum + encodedTxSize(tx.length), 0)
-  // The field is there without transactions too: its tag and the length 0, two bytes.
+  // The field is present without transactions too: its tag and the length 0, two bytes.
   return rest - 2 + encodedTxSize(data)
 }

@@ -22,8 +22,9 @@ import { callView, viewMethod } from './viewMethod.ts'
 export type WithView = <T>(read: (view: NodeView) => T) => T
 
 /**
- * `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. By default those of the block that is being
- * decided; of the newest one while the node catches up.
+ * Creates `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. The
+ * default height is that of the block being decided; while the node catches up, that of the newest
+ * block.
  */
 export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () => boolean): CometMethod {
   return defineCometMethod({
@@ -58,12 +59,15 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
   })
 }
 
-/** Of some old blocks priorities are not kept, or were never known: no hash covers them, and no light client reads them. */
+/**
+ * Returns the set with priorities of zero. The priorities of some old blocks are not stored, or
+ * were never known: no hash covers them, and no light client reads them.
+ */
 function unranked(set: ValidatorSet | undefined): RankedValidatorSet | undefined {
   return set && { ...set, priorities: set.validators.map(() => 0n), proposer: 0 }
 }
 
-/** `consensus_params` (rpc/core/consensus.go), up to those of the block that is being decided. */
+/** Creates `consensus_params` (rpc/core/consensus.go), up to those of the block being decided. */
 export function createConsensusParamsMethod(
   config: ConsensusParamsConfig,
   withView: WithView,
@@ -88,7 +92,7 @@ export function createConsensusParamsMethod(
 
 const PARAMS_OF_OLD_BLOCK = 'comet/consensus_params'
 
-/** The view threads' side of it. */
+/** The view threads' part of `consensus_params`. */
 export const consensusParamsViewMethod = viewMethod(PARAMS_OF_OLD_BLOCK, 'heavy', ({ view, chain }, height: number) =>
   paramsAt(view, chain, height),
 )
@@ -97,14 +101,14 @@ function paramsAt(view: ConsensusParamsView, config: ConsensusParamsConfig, heig
   return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
 }
 
-/** Of the newest height whose validators and parameters matter to clients. */
+/** Returns the newest height whose validators and parameters matter to clients. */
 export function latestHeight(headHeight: number, isCatchingUp: boolean): number {
   return isCatchingUp ? headHeight : headHeight + 1
 }
 
 /**
- * Height of the validators that clients are shown by default, see {@link latestHeight}. Those of a snapshot's block have no priorities, so
- * right after a restore the next ones are shown.
+ * Returns the height of the validators that clients see by default, see {@link latestHeight}. Those
+ * of a snapshot's block have no priorities, so right after a restore the next ones are shown.
  */
 export function latestValidators(
   { headHeight, validatorsAt }: Pick<CometChain, 'headHeight' | 'validatorsAt'>,
@@ -114,7 +118,7 @@ export function latestValidators(
   return isUnranked ? headHeight + 1 : latestHeight(headHeight, isCatchingUp)
 }
 
-/** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
+/** Creates `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
 export function createConsensusStateMethods(
   node: Pick<CometNode, 'roundState' | 'network'>,
   withChain: WithChain,
@@ -130,14 +134,14 @@ export function createConsensusStateMethods(
       params: [],
       run: async () => {
         const { full: state } = await requireRunning(node)
-        // Whose precommits `last_commit` shows; of the first height there are none.
+        // The validators whose precommits are in `last_commit`; the first height does not have any.
         const lastValidators = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
         const round_state = {
           ...state,
           last_validators: lastValidators === undefined ? null : validatorSetJson(lastValidators),
         }
         const { peers } = await node.network()
-        // The state of peers is only known to the gossip; CometBFT shows null for an unknown one.
+        // Only the gossip knows the state of peers; CometBFT shows null for an unknown one.
         const shown = peers.map(({ node: { id, listenAddress } }) => ({
           node_address: `${id}@${listenAddress}`,
           peer_state: null,

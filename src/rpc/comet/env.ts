@@ -30,42 +30,55 @@ export type CometChain = Pick<
 /** Runs `read` on the newest published blocks. */
 export type WithChain = <T>(read: (chain: CometChain) => T) => T
 
-/** What the methods that take and show transactions need of the node. */
+/** The node's interfaces for methods that accept and show transactions. */
 export interface CometMempool {
   readonly verify: Verifier
   readonly pool: MempoolPort
-  /** on the newest head */
+  /** a context on the newest head */
   readonly lease: () => ContextLease
   /** takes errors of work that no request waits for */
   readonly onError: (error: unknown) => void
 }
 
-/** What the methods need from the threads of consensus and of the network, without keeping these busy: reads are of copies. */
+/**
+ * Data of the consensus and network threads for the methods. Reads are of copies, so these threads
+ * do no work for them.
+ */
 export interface CometNode {
-  /** The state of the current height, at most about a second old; undefined while consensus does not run. */
+  /**
+   * Returns the state of the current height, at most about a second old; undefined while consensus
+   * does not run.
+   */
   roundState(): Promise<RoundStateJson | undefined>
-  /** at most about a second old */
+  /** Returns the state of the network, at most about a second old. */
   network(): Promise<NetInfo>
-  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence that was found valid; it may be known already */
+  /**
+   * @param evidence protobuf of tendermint.types.DuplicateVoteEvidence that was found valid; it may
+   *   be known already
+   */
   addEvidence(evidence: Uint8Array): void
 }
 
-/** Lowest block that is shown with its transactions: the head always is, also right after a restore, when no block has results yet. */
+/**
+ * Returns the lowest block that is shown with its transactions. The head always is, even right
+ * after a restore, when no block has results yet.
+ */
 export function lowestBlock({ oldestBlock, headHeight }: Pick<CometChain, 'oldestBlock' | 'headHeight'>): number {
   return Math.max(1, Math.min(oldestBlock, headHeight))
 }
 
 /**
- * Lowest block whose header and commit are there: below {@link lowestBlock} where transactions were dropped, or the node began with a snapshot
- * (then some of them without validators, until it has fetched these).
+ * Returns the lowest block whose header and commit are stored. It is below {@link lowestBlock}
+ * where transactions were dropped, or when the node started from a snapshot (then some blocks lack
+ * their validators until the node has fetched these).
  */
 export function lowestHeader({ base }: Pick<CometChain, 'base'>): number {
   return Math.max(1, base)
 }
 
 /**
- * The height that a client asks for, by default the latest (rpc/core/env.go, getHeight).
- * @throws CometError when there is no such height yet, or it is no longer kept
+ * Returns the height that a client requests, by default the latest (rpc/core/env.go, getHeight).
+ * @throws CometError when there is no such height yet, or it is not retained
  */
 export function readHeight(height: bigint | undefined, latest: number, lowest: number): number {
   if (height === undefined) return latest
@@ -82,8 +95,10 @@ export function heightUnavailable(height: number, lowest: number): Error {
 }
 
 /**
- * The height that a client asks for, where some light blocks are there also below the lowest header.
- * @throws CometError as {@link readHeight}; it names the next light block, with which a light client may go on
+ * Returns the height that a client requests, where some light blocks below the lowest header are
+ * stored too.
+ * @throws CometError as {@link readHeight}; its text names the next light block, from which a light
+ *   client may continue
  */
 export function readLightHeight(chain: CometChain, height: bigint | undefined, latest: number): number {
   const wanted = readHeight(height, latest, 1)
@@ -97,7 +112,11 @@ export function readLightHeight(chain: CometChain, height: bigint | undefined, l
 const DEFAULT_PER_PAGE = 30
 const MAX_PER_PAGE = 100
 
-/** Where a page begins and ends among `total` (rpc/core/env.go, validatePage and validatePerPage). @throws CometError */
+/**
+ * Returns where a page begins and ends among `total` (rpc/core/env.go, validatePage and
+ * validatePerPage).
+ * @throws CometError
+ */
 export function readPage(
   page: bigint | undefined,
   requestedPerPage: bigint | undefined,

@@ -16,15 +16,18 @@ import { cometEventOf, wantsRoundEvents } from './roundEvents.ts'
 
 /** All CometBFT subscriptions of one socket thread. */
 export interface CometEventHub {
-  /** Starts a subscription; the returned function ends it. undefined: the queries of the client, or of all, take too much memory. */
+  /**
+   * Starts a subscription; the returned function ends it. undefined: the queries of the client, or
+   * of all clients, take too much memory.
+   */
   add(query: EventQuery, subscriber: EventSubscriber): (() => void) | undefined
 }
 
-/** Where events of rounds come from, while they are wanted. */
+/** Source of the events of rounds, while they are wanted. */
 export interface RoundEventSource {
-  /** One subscription more (1) or less (-1) wants them. */
+  /** Counts one subscription more (1) or less (-1) that wants them. */
   watch(change: 1 | -1): void
-  /** Calls the one listener with what happened since its last call. */
+  /** Calls the only listener with the events since its last call. */
   onEvents(listener: (events: readonly RoundEvent[]) => void): void
 }
 
@@ -32,34 +35,46 @@ interface CometEventHubOptions {
   /** calls `listener` for each newest block, also when several were published at once, until the returned function is called */
   readonly onHead: (listener: (height: number) => void) => () => void
   readonly rounds: RoundEventSource
-  /** the head that clients see already: the first events for a subscriber are of the block after it */
+  /**
+   * the head that clients already know: the first events for a subscriber are of the block after it
+   */
   readonly headHeight: () => number
   /** on the newest blocks; `release` must follow */
   readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: BlockEventsContext }
   /** bytes for the queries */
   readonly budget: ClientBudget
-  /** absent: that of `NotificationWork` */
+  /** absent: the default of `NotificationWork` */
   readonly workPerBlock?: number
   /** for the events of a round; absent: {@link WORK_PER_ROUND} */
   readonly workPerRound?: number
-  /** called when a subscriber is dropped because its client asks for too much work */
+  /** called when a subscriber is dropped because its client causes too much work */
   readonly onDropped?: () => void
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** To find the queries for an event, beside its values. */
+/** Work to find the queries for an event, besides the comparison of its values. */
 const EVENT_WORK = 20
-/** Bytes of an event's JSON that are made for one unit of work. The comparison of a condition with a value is one too. */
+/**
+ * Bytes of an event's JSON that are made in one unit of work. The comparison of a condition with a
+ * value is one unit too.
+ */
 const BYTES_MADE = 64
 /**
- * In addition to the work for a block, since a round without a decision has no block. A client alone has a fifth of it, some 3,000 events, of which 50
- * validators make about 110 in a round. Beyond it, its connections are dropped.
+ * Work for the events of a round, in addition to the work for a block, because a round without a
+ * decision has no block. A client alone has a fifth, some 3,000 events; 50 validators make about
+ * 110 in a round. Above that, its connections are dropped.
  */
 const WORK_PER_ROUND = 500_000
-/** Events of rounds that wait for this thread; what comes beyond is dropped, and counted. A round of 50 validators has some 110. */
+/**
+ * Most events of rounds that wait for this thread; further ones are dropped, and counted. A round
+ * of 50 validators has some 110.
+ */
 const MAX_WAITING_EVENTS = 4_096
 
-/** Notifies of every height once and in order. Without subscribers it does not follow heads. */
+/**
+ * Creates the hub. It notifies of every height once and in order. Without subscribers it does not
+ * follow heads.
+ */
 export function createCometEventHub(options: CometEventHubOptions): CometEventHub {
   const { onHead, rounds, headHeight, lease, budget, workPerBlock, onDropped, log } = options
   const subscribers = createEventSubscribers(budget)
@@ -111,14 +126,14 @@ export function createCometEventHub(options: CometEventHubOptions): CometEventHu
   return {
     add: (query, subscriber) => {
       follow()
-      // Blocks that were published before are not for a new subscriber.
+      // Blocks that were published earlier are not for a new subscriber.
       const end = subscribers.add(query, newest + 1, subscriber)
       return end && wantsRoundEvents(query) ? reporter.watched(end) : end
     },
   }
 }
 
-/** Notifies of what happens in rounds, in its order. */
+/** Notifies of the events of rounds, in their order. */
 function createRoundReporter(
   { rounds, workPerRound = WORK_PER_ROUND, onDropped, log }: CometEventHubOptions,
   subscribers: EventSubscribers,
@@ -129,7 +144,9 @@ function createRoundReporter(
   let newest = { height: 0, round: 0 }
   let work = createNotificationWork({ total: workPerRound, onDropped })
 
-  /** The work of a round is one budget; late votes of earlier rounds count to that of the newest. */
+  /**
+   * Starts the budget of a round; late votes of earlier rounds count to that of the newest round.
+   */
   const enter = ({ height, round }: { readonly height: number; readonly round: number }): void => {
     if (height < newest.height || (height === newest.height && round <= newest.round)) return
     newest = { height, round }
@@ -180,7 +197,10 @@ function createRoundReporter(
   }
 }
 
-/** The order is that of the events: each goes to all its subscribers before the next one. */
+/**
+ * Notifies of a block's events in their order: each goes to all its subscribers before the next
+ * one.
+ */
 async function notifyBlock(
   context: BlockEventsContext,
   height: number,
@@ -197,7 +217,7 @@ async function notifyBlock(
   }
 }
 
-/** The event is written as JSON once for all its subscribers. */
+/** Delivers an event, which is formatted as JSON once for all its subscribers. */
 async function deliverEvent(
   event: CometEvent,
   height: number,
@@ -207,7 +227,8 @@ async function deliverEvent(
   let end: NotificationEnd | undefined
   for (const shared of candidates) {
     if (!(await isMet(shared, event.values, work))) continue
-    // Subscriptions may end, and begin for later blocks, while others have their turn: the iteration goes along.
+    // Subscriptions may end, and start for later blocks, while others have their turn: the
+    // iteration covers these changes.
     for (const [subscriber, fromHeight] of shared.subscribers) {
       if (fromHeight > height) continue
       if (end === undefined) {
@@ -224,7 +245,7 @@ function endOf({ data, values }: CometEvent): NotificationEnd {
   return notificationEnd(`"data":${JSON.stringify(data())},"events":${JSON.stringify(Object.fromEntries(values))}}}`)
 }
 
-/** Matches a query once for all its subscribers. The first of them answers for the work. */
+/** Matches a query once for all its subscribers. The work counts for the first of them. */
 async function isMet(
   { query, subscribers }: SharedQuery,
   values: EventValues,

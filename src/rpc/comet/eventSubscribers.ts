@@ -2,16 +2,19 @@ import type { EventCondition, EventQuery, EventValues } from '../events/eventQue
 import type { NotificationSubscriber } from '../subscriptions/notificationWork.ts'
 import type { ClientBudget } from '../transport/clientBudget.ts'
 
-/** Somebody who is told of the events that meet a query: of what follows the member `query` of a notification's result. */
+/**
+ * A subscriber to the events that match a query. `deliver` gets the part of a notification's result
+ * after the member `query`.
+ */
 export interface EventSubscriber extends NotificationSubscriber {
   /** characters that `deliver` keeps in memory, and writes before the end */
   readonly keptLength: number
 }
 
-/** A query and all who have subscribed to it with the same text. It is matched once for all of them. */
+/** A query, and all subscriptions to it with the same text. It is matched once for all of them. */
 export interface SharedQuery {
   readonly query: EventQuery
-  /** with the height from which on each is told */
+  /** with the height from which on each is notified */
   readonly subscribers: ReadonlyMap<EventSubscriber, number>
 }
 
@@ -20,42 +23,54 @@ export interface EventSubscribers {
   readonly size: number
   /**
    * Starts a subscription; the returned function ends it. undefined: it exceeds the memory budget.
-   * @param fromHeight the first block that the subscriber is told of
+   * @param fromHeight the first block that the subscriber is notified of
    */
   add(query: EventQuery, fromHeight: number, subscriber: EventSubscriber): (() => void) | undefined
-  /** Whether a query may be met by events with this `tm.event`. */
+  /** Whether events with this `tm.event` may match a query. */
   wants(kind: string): boolean
-  /** The queries that have to be compared with an event: each has its most selective condition met. */
+  /**
+   * Returns the queries to compare with an event: those whose most selective condition the event
+   * meets.
+   */
   candidates(values: EventValues): readonly SharedQuery[]
 }
 
 interface IndexedQuery extends SharedQuery {
   readonly subscribers: Map<EventSubscriber, number>
-  /** the `tm.event` that it asks for; undefined: any */
+  /** the `tm.event` that it requires; undefined: any */
   readonly kind: string | undefined
   readonly place: Place
 }
 
-/** Where a query is in the index: by a value that its events must have for a key or, without such a condition, by the key alone. */
+/**
+ * Position of a query in the index: by a value that its events must have for a key or, without such
+ * a condition, by the key alone.
+ */
 interface Place {
   readonly key: string
   readonly value: string | undefined
 }
 
-/** Keys that all events of a kind have, so that they tell little. */
+/** Keys that all events of a kind have, so they select little. */
 const OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'tx.height', 'block.height'])
 
-/** Memory of a subscription, and of each condition of its query, beside their texts. */
+/** Memory of a subscription, and of each condition of its query, besides their texts. */
 const SUBSCRIPTION_BYTES = 1_500
 const CONDITION_BYTES = 300
-/** A query is kept as written, with normalized spaces, and in parts; a character takes up to two bytes. */
+/**
+ * A query is in memory as written, with normalized spaces, and in parts; a character takes up to
+ * two bytes.
+ */
 const BYTES_PER_CHARACTER = 6
 
-/** @param budget bytes for the queries, returned when a subscription ends */
+/**
+ * Creates the subscriptions of a socket thread.
+ * @param budget bytes for the queries, returned when a subscription ends
+ */
 export function createEventSubscribers(budget: ClientBudget): EventSubscribers {
   const queries = new Map<string, IndexedQuery>()
   const byKey = new Map<string, Map<string | undefined, Set<IndexedQuery>>>()
-  /** queries by the `tm.event` that they ask for */
+  /** number of queries by the `tm.event` that they require */
   const kinds = new Map<string | undefined, number>()
   let size = 0
 
@@ -118,13 +133,16 @@ export function createEventSubscribers(budget: ClientBudget): EventSubscribers {
   }
 }
 
-/** Nearly all queries name the kind of events that they want. One that names two kinds is met by no event. */
+/**
+ * Returns the kind of events that a query requires, as nearly all queries do. No event matches a
+ * query for two kinds.
+ */
 function kindOf({ conditions }: EventQuery): string | undefined {
   const named = conditions.find((condition) => condition.key === 'tm.event' && equalTo(condition) !== undefined)
   return named && equalTo(named)
 }
 
-/** The value that a condition asks for; undefined when several meet it. */
+/** Returns the value that a condition requires; undefined when several values meet it. */
 function equalTo(condition: EventCondition): string | undefined {
   return condition.operator === '=' && typeof condition.operand === 'string' ? condition.operand : undefined
 }
@@ -134,7 +152,10 @@ function placeOf({ conditions }: EventQuery): Place {
   return { key: best.key, value: equalTo(best) }
 }
 
-/** How many events a condition is likely to rule out: a value rules out most, `tm.event` few, a key that all events have none. */
+/**
+ * Returns how selective a condition is: a value rules out most events, `tm.event` few, a key that
+ * all events have does not rule out any.
+ */
 function selectivity(condition: EventCondition): number {
   const hasValue = equalTo(condition) !== undefined
   if (hasValue && condition.key !== 'tm.event') return 3

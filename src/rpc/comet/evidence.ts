@@ -24,7 +24,10 @@ import {
 } from './method.ts'
 import { callView, viewMethod } from './viewMethod.ts'
 
-/** Two votes as JSON have some 1,500 characters. A longer text is not read: it could keep this thread busy for long. */
+/**
+ * Two votes in JSON have some 1,500 characters. A longer text is not read: it could keep this
+ * thread busy for long.
+ */
 const MAX_TEXT_LENGTH = 16_384
 
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
@@ -47,12 +50,15 @@ const evidenceType: CometType<Evidence | Commit> = {
   },
 }
 
-/** Two votes, or the conflicting commit of an attack on light clients. @throws CometParamError */
+/**
+ * Reads two votes, or the conflicting commit of an attack on light clients.
+ * @throws CometParamError
+ */
 function readJson(json: unknown): Evidence | Commit {
   return isAttackJson(json) ? readAttackJson(json) : readEvidenceJson(json)
 }
 
-/** @throws CometParamError */
+/** Checks the length of a text. @throws CometParamError */
 function checkLength(text: string): void {
   if (text.length > MAX_TEXT_LENGTH) throw new CometParamError('the evidence is too long')
 }
@@ -68,15 +74,19 @@ function fromProtobuf(text: string): Evidence {
   }
 }
 
-/** New evidence that one socket thread hands on to consensus: the budget of a peer (`LIMITS.evidence`). More is refused. */
+/**
+ * New evidence that one socket thread hands to consensus: the budget of a peer (`LIMITS.evidence`).
+ * More is refused.
+ */
 const BUDGET = LIMITS.evidence
-/** Faults whose evidence was handed on, and is not again. */
+/** Faults whose evidence was handed to consensus, and is not handed to it again. */
 const MAX_REMEMBERED = 1_024
 
 /**
- * `broadcast_evidence` (rpc/core/evidence.go). Consensus gets only evidence that a view thread found valid, once for each fault, and
- * no more than the budget. An attack on light clients is taken apart into double signatures (attackEvidence.ts).
- * Evidence that is pending or in a block already gets the same answer as new evidence.
+ * Creates `broadcast_evidence` (rpc/core/evidence.go). Consensus gets only evidence that a view
+ * thread found valid, once for each fault, and within the budget. An attack on light clients is
+ * split into double signatures (attackEvidence.ts). Evidence that is pending or in a block already
+ * gets the same answer as new evidence.
  */
 export function createBroadcastEvidenceMethod(
   views: ViewPool,
@@ -97,12 +107,12 @@ export function createBroadcastEvidenceMethod(
     }
     node.addEvidence(bytes)
   }
-  /** @returns the hash of the first piece of evidence that the attack gave */
+  /** @returns the hash of the attack's first piece of evidence */
   const addAttack = async (commit: Commit, scope: CallScope) => {
     const { text } = await callView(views, 'heavy', attackEvidenceMethod.name, [encodeCommit(commit)], scope)
     const { pieces, committed } = JSON.parse(textOf(text)) as AttackFound
     if (pieces.length === 0 && committed === 0) {
-      const reason = 'nobody has signed two precommits of one round in it'
+      const reason = 'no validator signed two precommits of one round in it'
       throw cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
     }
     const found = pieces.map(fromBase64)
@@ -143,7 +153,10 @@ function reasonAgainst({ voteA: { height } }: Evidence, found: EvidenceVerdict):
   }
 }
 
-/** The view threads' part of {@link createBroadcastEvidenceMethod}: the verdict on encoded evidence at the head. */
+/**
+ * The view threads' part of {@link createBroadcastEvidenceMethod}: checks encoded evidence at the
+ * head.
+ */
 export const checkEvidenceMethod = viewMethod('comet/check_evidence', 'cheap', ({ view, chain }, bytes: Uint8Array) => {
   const { headHeight } = view.chain
   const state = view.stateAt(headHeight)

@@ -14,9 +14,10 @@ import { type CometMethod, cometFailure, defineCometMethod, int, transaction } f
 const params = [{ name: 'tx', type: transaction }] as const
 
 /**
- * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM envelopes.
- * For a known or too large transaction, and for a full pool, the answer has the code that clients of the SDK derive from CometBFT's
- * error.
+ * Creates `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit`
+ * (rpc/core/mempool.go), for native transactions and EVM envelopes. For a known or too large
+ * transaction, and for a full pool, the answer has the code that clients of the SDK derive from
+ * CometBFT's error.
  */
 export function createBroadcastTxMethods(mempool: CometMempool): readonly CometMethod[] {
   const { verify, onError } = mempool
@@ -47,7 +48,10 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
   ]
 }
 
-/** `check_tx` (rpc/core/mempool.go): whether the pool would take a transaction now. It is not added. */
+/**
+ * Creates `check_tx` (rpc/core/mempool.go): whether the pool would accept a transaction now. It is
+ * not added.
+ */
 export function createCheckTxMethod({ verify, pool }: CometMempool): CometMethod {
   return defineCometMethod({
     name: 'check_tx',
@@ -64,7 +68,10 @@ export function createCheckTxMethod({ verify, pool }: CometMempool): CometMethod
 const DEFAULT_LIMIT = 30
 const MAX_LIMIT = 100
 
-/** `unconfirmed_txs` and `num_unconfirmed_txs` (rpc/core/mempool.go): transactions of both kinds that wait for a block. */
+/**
+ * Creates `unconfirmed_txs` and `num_unconfirmed_txs` (rpc/core/mempool.go): transactions of both
+ * kinds that wait for a block.
+ */
 export function createUnconfirmedTxsMethods({ pool }: Pick<CometMempool, 'pool'>): readonly CometMethod[] {
   return [
     defineCometMethod({
@@ -87,7 +94,7 @@ export function createUnconfirmedTxsMethods({ pool }: Pick<CometMempool, 'pool'>
   ]
 }
 
-/** As validatePerPage (rpc/core/env.go). */
+/** Reads the limit like validatePerPage (rpc/core/env.go). */
 function readLimit(limit: bigint | undefined): number {
   if (limit === undefined || limit < 1n) return DEFAULT_LIMIT
   return limit > BigInt(MAX_LIMIT) ? MAX_LIMIT : Number(limit)
@@ -105,7 +112,7 @@ async function addToPool(
   return checkedTransaction(verified, await pool.add(verified.raw, verified.sender, verified.hash, client))
 }
 
-/** ResultBroadcastTx */
+/** Formats ResultBroadcastTx. */
 function broadcastJson(result: Pick<CheckedTransaction, 'code' | 'codespace' | 'log' | 'hash'>): JsonObject {
   const { code, codespace, log, hash } = result
   return { code, data: '', log, codespace, hash: upperHex(hash) }
@@ -152,7 +159,7 @@ interface Included {
   readonly result: TxResult
 }
 
-/** Looks for a transaction's bytes in the blocks from `first` on. */
+/** Finds a transaction's bytes in the blocks from `first` on. */
 function findIncluded(chain: ChainReader, tx: Uint8Array, first: number): Included | undefined {
   for (let height = first; height <= chain.headHeight; height++) {
     const position = chain.consensusBlock(height)?.txs.findIndex((raw) => equalBytes(raw, tx)) ?? -1
@@ -162,7 +169,7 @@ function findIncluded(chain: ChainReader, tx: Uint8Array, first: number): Includ
   return undefined
 }
 
-/** ResultBroadcastTxCommit */
+/** Formats ResultBroadcastTxCommit. */
 function broadcastCommitJson(checked: CheckedTransaction, included: Included | undefined): JsonObject {
   return {
     check_tx: checkTxJson(checked),

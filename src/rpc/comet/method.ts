@@ -6,14 +6,15 @@ export interface CometMethod {
   readonly name: string
   readonly params: readonly CometParam[]
   /**
-   * @param args in the order of `params`; undefined: left out
-   * @param scope for whom and until when
+   * Runs the method.
+   * @param args in the order of `params`; undefined: omitted
+   * @param scope the client and the deadline
    * @throws CometError
    */
   run(args: readonly unknown[], scope: CallScope): unknown
 }
 
-/** One parameter of a method: every one may be left out. */
+/** A parameter of a method; every parameter may be omitted. */
 interface CometParam<T = unknown> {
   readonly name: string
   readonly type: CometType<T>
@@ -38,7 +39,10 @@ export function createCometTable(methods: readonly CometMethod[]): CometTable {
   return new Map(methods.map((method) => [method.name, method]))
 }
 
-/** CometBFT's error object (rpc/jsonrpc/types): a fixed message for each code, the reason in `data`. */
+/**
+ * CometBFT's error object (rpc/jsonrpc/types): each code has a fixed message, and the reason is in
+ * `data`.
+ */
 export class CometError extends Error {
   override readonly name = 'CometError'
   readonly code: number
@@ -51,7 +55,9 @@ export class CometError extends Error {
   }
 }
 
-/** A method cannot answer; CometBFT calls every reason an internal error. */
+/**
+ * Returns the error of a method that cannot answer; CometBFT calls every reason an internal error.
+ */
 export function cometFailure(reason: string): CometError {
   return new CometError(RPC_CODES.internal, 'Internal error', reason)
 }
@@ -77,10 +83,12 @@ const MAX_UINT64 = 2n ** 64n - 1n
 /** A hash in hex; its base64 is shorter. */
 const HASH_DIGITS = /^(?:0x)?[0-9a-f]{64}$/i
 
-/** Sign and digits of the longest 64-bit integer. To read millions of digits takes a second. */
+/**
+ * Sign and digits of the longest 64-bit integer. Reading millions of digits would take a second.
+ */
 const MAX_INTEGER_LENGTH = 20
 
-/** In a query 5 or "5"; in JSON "5", and 5 too, which CometBFT refuses. */
+/** Reads an integer: 5 or "5" in a query; "5" in JSON, and also 5, which CometBFT refuses. */
 function integer(goType: string, min: bigint, max: bigint): CometType<bigint> {
   const parse = (digits: string): bigint => {
     if (digits === '' || digits === '-') throw new CometParamError('unexpected end of JSON input')
@@ -114,7 +122,7 @@ export const int64 = integer('int64', MIN_INT64, MAX_INT64)
 export const int = integer('int', MIN_INT64, MAX_INT64)
 export const uint = integer('uint', 0n, MAX_UINT64)
 
-/** In a query between quotation marks; without them too, which CometBFT refuses. */
+/** A text: in a query between quotation marks, and also without them, which CometBFT refuses. */
 export const text: CometType<string> = {
   fromQuery: (value) => (isQuoted(value) ? value.slice(1, -1) : value),
   fromJson: (value) => stringOf(value, 'string'),
@@ -162,8 +170,9 @@ export const hexBytes: CometType<Uint8Array> = {
 }
 
 /**
- * A transaction: in a query 0x and hex, or the bytes themselves between quotation marks, as in CometBFT; hex between quotation marks is
- * read too, as no transaction begins with the characters `0x`. In JSON base64.
+ * A transaction: in a query 0x and hex, or the bytes themselves between quotation marks, as in
+ * CometBFT. Hex between quotation marks is read too, because no transaction begins with the
+ * characters `0x`. In JSON base64.
  */
 export const transaction: CometType<Uint8Array> = {
   fromQuery: (text) => {
@@ -178,7 +187,7 @@ export const transaction: CometType<Uint8Array> = {
   },
 }
 
-/** @throws CometParamError */
+/** Decodes base64. @throws CometParamError */
 export function fromBase64(text: string): Uint8Array {
   const strange = /[^0-9A-Za-z+/]/.exec(text.replace(/={0,2}$/, ''))
   if (strange !== null) throw new CometParamError(`illegal base64 data at input byte ${strange.index}`)
@@ -202,7 +211,7 @@ function stringOf(value: unknown, goType: string): string | undefined {
   throw new CometParamError(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${goType}`)
 }
 
-/** Go's name for the kind of a JSON value other than null. */
+/** Returns Go's name for the kind of a JSON value other than null. */
 export function jsonTypeOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   return typeof value === 'boolean' ? 'bool' : typeof value

@@ -7,7 +7,7 @@ import { nodeInfoJson } from './json/nodeInfo.ts'
 import { formatTime } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, uint } from './method.ts'
 
-/** `net_info` (rpc/core/net.go): the connected peers that have shown the same genesis. */
+/** Creates `net_info` (rpc/core/net.go): the connected peers that have reported the same genesis. */
 export function createNetInfoMethod(node: Pick<CometNode, 'network'>, nowMs: () => number): CometMethod {
   return defineCometMethod({
     name: 'net_info',
@@ -24,10 +24,10 @@ export function createNetInfoMethod(node: Pick<CometNode, 'network'>, nowMs: () 
   })
 }
 
-/** rpc/core/types.Peer */
+/** Formats rpc/core/types.Peer. */
 function peerJson({ node, isOutbound, remoteIp, connectedMs, sentBytes, receivedBytes }: PeerFacts, nowMs: number) {
   return {
-    // Peers do not say whether they keep an index.
+    // Peers do not report whether they have an index.
     node_info: nodeInfoJson({ ...node, chainId: node.network, isIndexed: true }),
     is_outbound: isOutbound,
     connection_status: {
@@ -41,7 +41,7 @@ function peerJson({ node, isOutbound, remoteIp, connectedMs, sentBytes, received
   }
 }
 
-/** libs/flowrate.Status. Only totals are measured; the other fields are 0. */
+/** Formats libs/flowrate.Status. Only totals are measured; the other fields are 0. */
 function monitorJson(bytes: number, connectedMs: number, nowMs: number) {
   return {
     Start: formatTime(Math.floor(nowMs - connectedMs)),
@@ -68,8 +68,9 @@ function nanoseconds(ms: number): string {
 const CHUNK_BYTES = 16 * 1024 * 1024
 
 /**
- * `genesis` and `genesis_chunked` (rpc/core/net.go): the members of genesis.json, so that the genesis hash can be computed, and
- * CometBFT's `consensus_params` and `validators`, which repeat some of them.
+ * Creates `genesis` and `genesis_chunked` (rpc/core/net.go): the members of genesis.json, so that
+ * the genesis hash can be computed, and CometBFT's `consensus_params` and `validators`, which
+ * repeat some of them.
  * @param readGenesis called once, for the first request
  */
 export function createGenesisMethods(readGenesis: () => Genesis): readonly CometMethod[] {

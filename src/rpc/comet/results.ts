@@ -27,8 +27,9 @@ const PAGE = [
 ] as const
 
 /**
- * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They take too long for the socket threads: these
- * read the parameters, and view threads answer with {@link COMET_VIEW_TABLE}.
+ * Creates `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They
+ * take too long for the socket threads: these read the parameters, and view threads answer with
+ * {@link COMET_VIEW_TABLE}.
  */
 export function createResultMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
   const search = (method: string, request: SearchRequest, scope: CallScope) =>
@@ -41,7 +42,7 @@ export function createResultMethods(withChain: WithChain, views: ViewPool): read
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
         const queue = withChain((chain) => {
           const read = blocksAt('body', chain.heightsOfTransaction(hash))
-          // Others are looked for in the index of events.
+          // Other hashes are looked up in the index of events.
           return read === undefined ? 'heavy' : placeOf('cheap', read, chain)
         })
         return callView(views, queue, COMET_VIEW_METHODS.tx, [hash, prove], scope)
@@ -91,7 +92,10 @@ interface SearchRequest {
   readonly prove: boolean
 }
 
-/** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
+/**
+ * The view threads' part of {@link createResultMethods}, and of other methods that take too long
+ * for a socket thread.
+ */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   checkEvidenceMethod,
   attackEvidenceMethod,
@@ -127,7 +131,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
 
   viewMethod(COMET_VIEW_METHODS.blockSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
-    // The newest first, unlike transactions.
+    // Newest first by default, unlike for transactions.
     const isDescending = readOrder(request.orderBy, true)
     const pause = pauseOf(context)
     const found = await findBlocks(chain, parseEventQuery(request.query), { pause })
@@ -143,16 +147,16 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   }),
 ])
 
-/** The height that `block_results` is asked for. @throws CometError */
+/** Returns the height that `block_results` is called for. @throws CometError */
 function resultsHeight(chain: CometChain, requested: bigint | undefined): number {
   const lowest = Math.max(1, chain.oldestBlock)
   const height = readHeight(requested, chain.headHeight, lowest)
-  // Before the first block, and right after a restore, the newest block has none.
+  // Before the first block, and right after a restore, the newest block has no results.
   if (height < lowest) throw heightUnavailable(height, lowest)
   return height
 }
 
-/** @throws CometError for another order */
+/** Reads the order. @throws CometError for any other order */
 function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   if (order === '') return isDescendingByDefault
   if (order === 'asc') return false
@@ -160,7 +164,10 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
 }
 
-/** Items of an answer, which is refused as soon as it is too long: the items of a page may be a block each. */
+/**
+ * Collects the items of an answer and refuses it as soon as it is too long: each item of a page may
+ * be a block.
+ */
 function createBoundedList(maxBytes: number): { readonly items: readonly JsonObject[]; push(item: JsonObject): void } {
   const items: JsonObject[] = []
   let bytes = 0
@@ -174,7 +181,10 @@ function createBoundedList(maxBytes: number): { readonly items: readonly JsonObj
   }
 }
 
-/** Lets other calls run between the parts of a search; throws when the time of the call is over. */
+/**
+ * Returns a function that lets other calls run between the parts of a search; it throws when the
+ * call's time is over.
+ */
 function pauseOf({ execution, limits, monotonicMs }: RpcContext): () => Promise<void> {
   if (execution === undefined) throw new Error('searches run in view threads')
   return execution.yieldUntil(monotonicMs() + limits.callTimeoutMs)

@@ -24,12 +24,12 @@ const STEP_NAMES: ReadonlyMap<Step, string> = new Map(
 /** Events of rounds have no attributes of their own. */
 const valuesOf = (kind: RoundEvent['kind']): CometEvent['values'] => eventValues([], { 'tm.event': kind })
 
-/** Whether events of rounds may meet a query. */
+/** Whether events of rounds may match a query. */
 export function wantsRoundEvents({ conditions }: Pick<EventQuery, 'conditions'>): boolean {
   return ROUND_EVENT_KINDS.some((kind) => conditions.every((condition) => meetsCondition(condition, valuesOf(kind))))
 }
 
-/** The event as clients of CometBFT read it. */
+/** Returns the event in the form for clients of CometBFT. */
 export function cometEventOf(event: RoundEvent): CometEvent {
   return {
     values: valuesOf(event.kind),

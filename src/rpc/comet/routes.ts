@@ -11,12 +11,15 @@ import type { CometMethod, CometTable } from './method.ts'
 import { SOCKET_METHODS } from './socket.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
-/** More than any method has parameters. To read a body of millions of fields takes this thread a minute. */
+/**
+ * Most fields of a form, more than the parameters of any method. Reading a body of millions of
+ * fields would take a minute.
+ */
 const MAX_FORM_FIELDS = 100
 
 /**
- * Adds /rpc/<method> with parameters in the query, or in the form that a POST sends; JSON-RPC at POST /rpc; at GET /rpc the list of
- * methods.
+ * Adds /rpc/<method> with parameters in the query, or in the form that a POST sends; JSON-RPC at
+ * POST /rpc; at GET /rpc the list of methods.
  */
 export function addCometRoutes(app: FastifyInstance, table: CometTable, options: CometAnswerOptions): void {
   for (const method of table.values()) {
@@ -49,7 +52,7 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
   }
 }
 
-/** The fields of the form that a POST sends; undefined: they are too many. */
+/** Returns the fields of the form that a POST sends; undefined: there are too many. */
 function formOf(request: FastifyRequest): Readonly<Record<string, string>> | undefined {
   if (mediaType(request.headers['content-type']) !== FORM_TYPE) return {}
   const text = bodyText(request)

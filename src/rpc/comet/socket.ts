@@ -41,8 +41,8 @@ const ALREADY_SUBSCRIBED = 'already subscribed'
 const NOT_FOUND = 'subscription not found'
 
 /**
- * CometBFT's methods over a WebSocket, and `subscribe`, `unsubscribe` and `unsubscribe_all` (rpc/core/events.go). Events come as
- * further answers to the request that subscribed.
+ * Serves CometBFT's methods over a WebSocket, and `subscribe`, `unsubscribe` and `unsubscribe_all`
+ * (rpc/core/events.go). Events come as further answers to the request that subscribed.
  */
 export function createCometSocket(options: CometSocketOptions): SocketProtocol {
   const { table, hub, maxSubscriptions } = options
@@ -97,12 +97,15 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       }
     },
     refuse: cometRateLimited,
-    // A subscription that was started has been answered.
+    // The request of a subscription that was started has been answered.
     confirms: () => true,
   }
 }
 
-/** A request for one of the methods that only sockets have; undefined for all others, batches too. */
+/**
+ * Returns a request for one of the methods that only sockets have; undefined for all others,
+ * including batches.
+ */
 function ownRequest({ json, numberIds }: CometText): Request | undefined {
   if (typeof json !== 'object' || json === null) return undefined
   const { id, method, params } = json as Readonly<Record<string, unknown>>

@@ -6,12 +6,12 @@ import { type NodeInfo, nodeInfoJson } from './json/nodeInfo.ts'
 import { formatTime, publicKeyJson, upperHex } from './json/values.ts'
 import { type CometMethod, defineCometMethod } from './method.ts'
 
-/** What does not change while the node runs. */
+/** The node's information that does not change while it runs. */
 export type NodeIdentity = NodeInfo
 
 interface StatusOptions {
   readonly identity: NodeIdentity
-  /** the node's own consensus keys, a validator's or not; two while it rotates its key */
+  /** the node's own consensus keys, whether a validator's or not; two while it rotates its key */
   readonly validator: readonly ValidatorIdentity[]
   readonly withChain: WithChain
   readonly isCatchingUp: () => boolean
@@ -27,7 +27,10 @@ interface BlockSummary {
 /** Shown before the first block, with Go's zero time. */
 const NO_BLOCK: BlockSummary = { height: 0, hash: '', appHash: '', time: '0001-01-01T00:00:00Z' }
 
-/** CometBFT's `status` (rpc/core/status.go of 0.38). The height is "0" before the first block. */
+/**
+ * Creates CometBFT's `status` (rpc/core/status.go of 0.38). The height is "0" before the first
+ * block.
+ */
 export function createStatusMethod({ identity, validator, withChain, isCatchingUp }: StatusOptions): CometMethod {
   // A block is decoded once, not for each request; so is the validator set.
   let latest = NO_BLOCK
@@ -84,7 +87,10 @@ function summaryOf(chain: CometChain, height: number): BlockSummary {
   }
 }
 
-/** The key that is in the validator set of that height, and its power; otherwise the first one and 0. */
+/**
+ * Returns the key that is in the height's validator set, and its power; otherwise the first key and
+ * 0.
+ */
 function keyAt(
   chain: CometChain,
   height: number,

@@ -9,11 +9,11 @@ import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { CometError, cometFailure } from './method.ts'
 
 /*
- * The parts of CometBFT's methods that take too long for a socket thread: it reads the parameters and calls a method that only view
- * threads have, by a name that clients cannot use.
+ * The parts of CometBFT's methods that take too long for a socket thread: it reads the parameters
+ * and calls a method that only view threads have, by a name that clients cannot use.
  */
 
-/** Runs a method of a view thread. @throws CometError with its reason */
+/** Runs a method of a view thread. @throws CometError with the method's reason */
 export async function callView(
   views: ViewPool,
   queue: ViewQueue,
@@ -31,7 +31,7 @@ export async function callView(
   }
 }
 
-/** Declares a method of view threads, whose arguments the socket thread has read already. */
+/** Declares a method of view threads, whose arguments the socket thread has already read. */
 export function viewMethod<A extends readonly unknown[]>(
   name: string,
   runs: ViewQueue,

@@ -4,10 +4,16 @@ import { defineMethod, type RpcMethod } from '../jsonrpc/method.ts'
 import { readHash } from '../params/values.ts'
 import { readTraceConfig } from './traces.ts'
 
-/** Always empty: a block is executed before validators vote for it, so that no block of the chain turns out to be bad. */
+/**
+ * Always empty: a block is executed before validators vote for it, so no block of the chain is ever
+ * found invalid.
+ */
 export const getBadBlocks = defineMethod({ name: 'debug_getBadBlocks', runs: 'socket', run: () => [] })
 
-/** There is no bad block to trace; geth's text for one that it does not have. */
+/**
+ * Always an error: there is no bad block to trace. The text is geth's for a block that it does not
+ * have.
+ */
 export const traceBadBlock = defineMethod({
   name: 'debug_traceBadBlock',
   runs: 'socket',

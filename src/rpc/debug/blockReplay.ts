@@ -31,17 +31,17 @@ export interface BlockReplay {
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
 }
 
-/** Who wants to know what the execution of a block reads. */
+/** Observes what the execution of a block reads. */
 interface ReplayObserver {
-  /** a reader of the same state */
+  /** Returns a reader of the same state. */
   observe(state: StateReader): StateReader
   onBlockHash(number: number): void
 }
 
 /**
- * Begins to execute a block again, in the original order: system calls, native modules, then all entries of data.txs. `pause` is the
- * engine's, see `ExecutionEnvironment.yield`.
- * @throws RpcError when the block or its parent's state is not kept
+ * Starts to execute a block again, in the original order: system calls, native modules, then all
+ * entries of data.txs. `pause` is the engine's, see `ExecutionEnvironment.yield`.
+ * @throws RpcError when the block or its parent's state is not retained
  */
 export async function beginReplay(
   context: RpcContext,
@@ -84,7 +84,10 @@ export async function beginReplay(
   return { execution, rules, hash, transactions, entries, chain }
 }
 
-/** @throws RpcError for a block that is too old for clients of this listener to trace it, or to trace calls on it */
+/**
+ * Checks the age of a block.
+ * @throws RpcError when it is too old for clients of this listener to trace it, or calls on it
+ */
 export function checkTraceDepth({ view, scope }: Pick<RpcContext, 'view' | 'scope'>, height: number): void {
   if (view.chain.headHeight - height <= scope.traceDepth) return
   throw serverError(
@@ -96,7 +99,7 @@ export function checkTraceDepth({ view, scope }: Pick<RpcContext, 'view' | 'scop
 export async function replayUpTo(replay: BlockReplay, index: number, pause: () => Promise<void>): Promise<void> {
   const end = replay.entries.findIndex((entry) => entry.kind === 'evm' && entry.index === index)
   while (replay.execution.results.length < end) {
-    // The engine pauses only in longer runs, not in transfers.
+    // The engine pauses only in longer runs, not in plain transfers.
     await pause()
     await replayTransaction(replay)
   }
@@ -128,18 +131,20 @@ function differenceOf(stored: StoredEntry, result: EntryResult): string | undefi
     if (was.gasUsed !== is.gasUsed) return `used ${is.gasUsed} gas when executed again, ${was.gasUsed} by its receipt`
     // A receipt from before Byzantium (only on chains of conformance tests) has a state root instead.
     const isSame = was.status === is.status || typeof was.status !== 'number'
-    return isSame ? undefined : `had the status ${was.status}, and now ${is.status}`
+    return isSame ? undefined : `has the status ${is.status} when executed again, ${was.status} by its receipt`
   }
   if (stored.kind === 'native' && result.kind === 'native') {
     const [was, is] = [stored.result, result.result]
     if (was.gasUsed !== is.gasUsed) return `used ${is.gasUsed} gas when executed again, ${was.gasUsed} by its result`
-    return was.code === is.code ? undefined : `had the code ${was.code}, and now ${is.code}`
+    return was.code === is.code ? undefined : `has the code ${is.code} when executed again, ${was.code} by its result`
   }
   if (stored.kind === result.kind) return undefined
-  return result.kind === 'skipped' ? `cannot start again (${result.reason})` : 'started, and did not before'
+  return result.kind === 'skipped'
+    ? `cannot start again (${result.reason})`
+    : 'starts when executed again, and did not start in the block'
 }
 
-/** How many logs the executed part of the block has. */
+/** Returns how many logs the executed part of the block has. */
 export function logCount({ results }: Pick<BlockExecution, 'results'>): number {
   return results.reduce((count, result) => count + (result.kind === 'evm' ? result.receipt.logs.length : 0), 0)
 }

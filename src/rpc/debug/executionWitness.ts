@@ -15,9 +15,10 @@ import { runTrace } from './traces.ts'
 const SLOTS_AT_A_TIME = 256
 
 /**
- * What is needed to execute a block without the state (reth): trie nodes of the state before it, codes, the addresses and slots that were
- * read or changed, and the headers from the oldest whose hash the block reads to its parent's. Native entries are slots of the reserved
- * account; that there is none between two that a module has walked over is not proved.
+ * Everything needed to execute a block without the state (reth): trie nodes of the state before it,
+ * bytecode, the addresses and slots that were read or changed, and headers, from the oldest whose
+ * hash the block reads to the parent's. Native entries are slots of the reserved account. When a
+ * module iterates over them, the witness does not prove that no entry lies between two of them.
  */
 export const executionWitness = defineMethod({
   name: 'debug_executionWitness',
@@ -41,11 +42,11 @@ export const executionWitness = defineMethod({
         spend(budget, node)
         nodes.set(key, node.slice())
       }
-      // The nodes beside deleted ones are needed too: they are found by making the new trie.
+      // Neighbours of deleted nodes are needed too. Building the new trie finds them.
       const roots = readingState(() => context.view.stateRoots(number - 1, addNode))
       const root = await roots.after(execution.world.changes(), pause)
       if (!equalBytes(root, context.view.chain.header(number)!.stateRoot)) {
-        throw serverError(`block ${number} had another state root when executed again`)
+        throw serverError(`block ${number} has a different state root when executed again`)
       }
       for (const [name, slots] of reads.accounts) {
         const all = [...slots].map(keyBytes)
@@ -57,25 +58,28 @@ export const executionWitness = defineMethod({
         }
       }
       const keys = [...reads.accounts].flatMap(([name, slots]) => [keyBytes(name), ...[...slots].map(keyBytes)])
-      for (const bytes of [...keys, ...reads.codes.values()]) spend(budget, bytes)
+      for (const bytes of [...keys, ...reads.bytecode.values()]) spend(budget, bytes)
       return {
         state: Array.from(nodes.values(), bytesToHex),
-        codes: Array.from(reads.codes.values(), bytesToHex),
+        codes: Array.from(reads.bytecode.values(), bytesToHex),
         keys: keys.map(bytesToHex),
         headers: headersFrom(context, Math.min(number - 1, reads.oldestHash), number - 1),
       }
     }),
 })
 
-/** Everything that the execution of a block reads of the state, and of the hashes of older blocks. */
+/**
+ * Records everything that the execution of a block reads from the state, and the hashes of older
+ * blocks that it reads.
+ */
 class StateReads {
   /** slots by account, both as `bytesKey` */
   readonly accounts = new Map<string, Set<string>>()
-  /** by hash, as `bytesKey` */
-  readonly codes = new Map<string, Uint8Array>()
+  /** bytecode by hash, as `bytesKey` */
+  readonly bytecode = new Map<string, Uint8Array>()
   oldestHash = Number.POSITIVE_INFINITY
 
-  /** A reader of the same state that tells what is read. */
+  /** Returns a reader of the same state that records what is read. */
   observe(state: StateReader): StateReader {
     const addAccount = (address: Uint8Array): Set<string> => {
       const name = bytesKey(address)
@@ -101,7 +105,7 @@ class StateReads {
       },
       getCode: (codeHash) => {
         const code = state.getCode(codeHash)
-        if (code.length > 0) this.codes.set(bytesKey(codeHash), code)
+        if (code.length > 0) this.bytecode.set(bytesKey(codeHash), code)
         return code
       },
       getNative: (key) => {
@@ -117,13 +121,13 @@ class StateReads {
     }
   }
 
-  /** The hash of this block was asked for. */
+  /** Records that this block's hash was read. */
   onBlockHash(number: number): void {
     this.oldestHash = Math.min(this.oldestHash, number)
   }
 }
 
-/** RLP of headers. @throws RpcError when one is no longer kept */
+/** Returns the RLP of headers. @throws RpcError when one of them is not retained */
 function headersFrom({ view }: RpcContext, first: number, last: number): string[] {
   const headers: string[] = []
   for (let number = first; number <= last; number++) {

@@ -7,8 +7,9 @@ import { beginReplay, replayTransaction, replayUpTo } from './blockReplay.ts'
 import { readTraceConfig, runTrace } from './traces.ts'
 
 /**
- * The state root after each Ethereum transaction of a block. What native transactions before it have done is in it; the end of the block,
- * whose root the header has, is not in the last one.
+ * The state root after each Ethereum transaction of a block. A root includes the effects of native
+ * transactions before its transaction. The last one is not the root in the header: it lacks the end
+ * of the block.
  */
 export const intermediateRoots = defineMethod({
   name: 'debug_intermediateRoots',

@@ -58,10 +58,10 @@ export const getRawTransaction = defineMethod({
   run: (context, hash) => rawTransaction(context, hash),
 })
 
-/** The methods of the `debug` namespace that give stored bytes. */
+/** The methods of the `debug` namespace that return stored bytes. */
 export const rawMethods: readonly RpcMethod[] = [getRawBlock, getRawHeader, getRawReceipts, getRawTransaction]
 
-/** geth's text for a block that a debug method does not find. */
+/** Returns geth's error for a block that a debug method does not find. */
 export function blockNotFound({ view }: Pick<RpcContext, 'view'>, selector: BlockSelector): RpcError {
   return serverError(
     selector.kind === 'hash'

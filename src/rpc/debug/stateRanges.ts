@@ -28,19 +28,26 @@ import { jsonKind, readAddress, readBool, readCount, readData, readHash, TypeMis
 import { beginReplay, replayUpTo } from './blockReplay.ts'
 import { blockNotFound } from './raw.ts'
 
-/** Slots of one answer of debug_storageRangeAt, and of all accounts of one of debug_accountRange. */
+/**
+ * Most slots in one answer of debug_storageRangeAt, and of all accounts in one answer of
+ * debug_accountRange.
+ */
 const MAX_SLOTS = 4_096
 /** geth's bound (eth/api_debug.go, AccountRangeMaxResults). */
 const MAX_ACCOUNTS = 256
-/** Entries that one answer passes, those among them that were absent after the block; then the client asks from the next one on. */
+/**
+ * Most entries that one answer passes, including those that were absent after the block. The client
+ * continues from the next one.
+ */
 const MAX_PASSED = 200_000
-/** Entries of the state that blocks of one request for modified accounts may have written. */
+/** Most state entries that the blocks of one request for modified accounts may have written. */
 const MAX_TOUCHED = 500_000
 const KEYS_PER_PAUSE = 200
 
 /**
- * The storage of a contract before a transaction of a block: slots from `keyStart` on, at most 4,096. In the order of slots, where geth has
- * that of their hashes: what it calls keyStart and nextKey are slots here.
+ * The storage of a contract before a transaction of a block: at most 4,096 slots, from `keyStart`
+ * on. They are in the order of slots, where geth's are in that of the slots' hashes: keyStart and
+ * nextKey are slots here.
  */
 export const storageRangeAt = defineMethod({
   name: 'debug_storageRangeAt',
@@ -73,8 +80,9 @@ export const storageRangeAt = defineMethod({
 })
 
 /**
- * Accounts after a block from `start` on, at most 256, in the form of geth's state.Dump; in the order of addresses, where geth has that of
- * their hashes: `start` and `next` are addresses here.
+ * Accounts after a block from `start` on, at most 256, in the form of geth's state.Dump. They are
+ * in the order of addresses, where geth's are in that of the addresses' hashes: `start` and `next`
+ * are addresses here.
  */
 export const accountRange = defineMethod({
   name: 'debug_accountRange',
@@ -139,7 +147,10 @@ const readModifiedHash: ParamReader<BlockSelector> = (json) => {
   return byHash(readHash(json))
 }
 
-/** Accounts that the blocks after the first one, up to the second, changed; with one number those that the block itself changed. */
+/**
+ * Accounts that were changed by the blocks after the first one, up to the second. With one number:
+ * by that block itself.
+ */
 export const getModifiedAccountsByNumber = defineMethod({
   name: 'debug_getModifiedAccountsByNumber',
   runs: 'heavy',
@@ -176,7 +187,10 @@ async function modifiedAccounts(context: RpcContext, start: BlockSelector, end?:
     await pause()
     keys += view.addTouched(height, touched)
     if (keys > MAX_TOUCHED)
-      throw new RpcError(RPC_CODES.limitExceeded, `the blocks write more than ${MAX_TOUCHED} entries`)
+      throw new RpcError(
+        RPC_CODES.limitExceeded,
+        `the blocks write more than ${MAX_TOUCHED} entries: request fewer blocks`,
+      )
   }
   const changed: Address[] = []
   let done = 0
@@ -233,12 +247,15 @@ function hasOtherEntries(before: StateReader, after: StateReader, keys: Readonly
   return false
 }
 
-/** @throws RpcError for a state that is not kept */
+/** Opens the state after a block. @throws RpcError when it is not retained */
 function rangeAt({ view }: RpcContext, height: number): StateRange {
   return readingState(() => view.rangeAt(height))
 }
 
-/** Slots that are stored, with what a block has changed of them so far; no bytes: the slot is not set. */
+/**
+ * Yields stored slots with the changes that a block has made so far. A slot without bytes is not
+ * set.
+ */
 async function* slotsWith(
   stored: StateRange,
   address: Address,
@@ -248,7 +265,7 @@ async function* slotsWith(
   const changed = (change?.slots ?? []).filter(({ slot }) => compareBytes(slot, start) >= 0)
   const names = new Set(changed.map(({ slot }) => bytesKey(slot)))
   let at = 0
-  // A wiped account has only what is listed.
+  // A wiped account has only the listed slots.
   if (change?.wiped !== true) {
     for await (const entry of stored.slots(address, start)) {
       for (; at < changed.length && compareBytes(changed[at]!.slot, entry[0]) < 0; at++) {
@@ -264,7 +281,7 @@ function pauseOf(context: RpcContext): () => Promise<void> {
   return executionOf(context).yieldUntil(context.monotonicMs() + context.limits.callTimeoutMs)
 }
 
-/** A prefix of a key as the first key that has it. */
+/** Pads a prefix to the first key that has it. */
 function padRight(bytes: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length)
   out.set(bytes.subarray(0, length))

@@ -11,16 +11,16 @@ import { type BlockNumberOrTag, byNumber, readBlockNumberOrTag } from '../params
 import { blockNotFound } from './raw.ts'
 import { readTraceConfig } from './traces.ts'
 
-/** Blocks of one subscription. */
+/** Most blocks of one subscription. */
 const MAX_BLOCKS = 100_000
-/** Milliseconds between two looks whether the client has read what was sent. */
+/** Milliseconds between two checks whether the client has read what was sent. */
 const READ_WAIT_MS = 50
 
-/** Where the traces of blocks go. */
+/** Receives the traces of blocks. */
 export interface TraceListener {
   /** Sends the JSON text of a result. */
   deliver(result: string): void
-  /** Whether the client has not read all that was sent to it: no block is traced meanwhile. */
+  /** Whether the client has not read all that was sent to it: until it has, no block is traced. */
   hasUnread(): boolean
 }
 
@@ -41,16 +41,20 @@ interface TraceChainOptions {
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** Connections that trace a chain, by their signals: one subscription each, which its controller ends. */
+/**
+ * Connections with a traceChain subscription, by their signals: each has at most one, which its
+ * controller ends.
+ */
 const tracing = new WeakMap<AbortSignal, AbortController>()
 
 const readName: ParamReader<unknown> = (json) => json
 
 /**
- * geth's subscription traceChain: the traces of the blocks after `start` up to `end`, one block after the other. Blocks without transactions are
- * left out, but the last one. A block that cannot be traced ends it, with its error in place of traces.
+ * geth's subscription traceChain: the traces of the blocks after `start` up to `end`, one block
+ * after the other. Blocks without transactions are left out, except the last one. A block that
+ * cannot be traced ends the subscription, with the error instead of traces.
  * @param params of the request, the name first
- * @returns what starts it; that returns what ends it
+ * @returns a function that starts it; that one returns a function that ends it
  * @throws RpcError
  */
 export function openTraceChain(
@@ -70,7 +74,7 @@ export function openTraceChain(
     release()
   }
   if (tracing.has(scope.signal)) {
-    throw new RpcError(RPC_CODES.limitExceeded, 'the connection has such a subscription already')
+    throw new RpcError(RPC_CODES.limitExceeded, 'the connection already has a traceChain subscription: end it first')
   }
   return (listener) => {
     const ended = new AbortController()
@@ -80,8 +84,8 @@ export function openTraceChain(
     }
     tracing.set(scope.signal, ended)
     traceBlocks(options, range, params[3], listener, AbortSignal.any([scope.signal, ended.signal]))
-      // Nobody waits for it: unheard, an error would end this thread.
-      .catch((error: unknown) => log.error({ error }, 'a subscription traceChain has failed'))
+      // Not awaited: without a handler, a rejection would end this thread.
+      .catch((error: unknown) => log.error({ error }, 'a traceChain subscription failed'))
       .finally(end)
     return end
   }
@@ -107,7 +111,7 @@ async function traceBlocks(
       traces = JSON.stringify([{ error: toRpcError(error, log, { method: 'traceChain' }).message }])
       failed = true
     }
-    // What was traced for a client that is gone, or has unsubscribed, goes nowhere.
+    // A trace is discarded when the client has left or unsubscribed meanwhile.
     if (signal.aborted) return
     if (traces !== '[]' || height === to) deliver(resultOf(lease(own), height, number, traces))
     if (failed) return
@@ -123,7 +127,7 @@ function resultOf({ context, release }: ViewLease, height: number, number: strin
   }
 }
 
-/** @throws RpcError with geth's text */
+/** Reads the range of blocks. @throws RpcError with geth's text */
 function rangeOf(
   context: ViewLease['context'],
   start: BlockNumberOrTag,
@@ -136,6 +140,7 @@ function rangeOf(
   }
   const [from, to] = [heightOf(context.view.chain, start), heightOf(context.view.chain, end)]
   if (from >= to) throw serverError(`end block (#${to}) needs to come after start block (#${from})`)
-  if (to - from > MAX_BLOCKS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_BLOCKS} blocks`)
+  if (to - from > MAX_BLOCKS)
+    throw new RpcError(RPC_CODES.limitExceeded, `the range has ${to - from} blocks: request at most ${MAX_BLOCKS}`)
   return [from, to]
 }

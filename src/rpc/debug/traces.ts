@@ -130,8 +130,8 @@ export const traceBlockByHash = defineMethod({
 })
 
 /**
- * The same for a block that the client sends, as RLP. It must be one of this chain: blocks of others need what only this chain's consensus
- * knows of them.
+ * The same for a block that the client sends as RLP. The block must be one of this chain: the
+ * others depend on data that only this chain's consensus has.
  */
 export const traceBlockOfRlp = defineMethod({
   name: 'debug_traceBlock',
@@ -151,7 +151,10 @@ export const traceBlockOfRlp = defineMethod({
   },
 })
 
-/** @throws RpcError for what does not begin as a block */
+/**
+ * Reads the hash and header of a block.
+ * @throws RpcError when the bytes do not start like a block
+ */
 function readHeaderOf(rlp: Uint8Array): { readonly hash: Hash; readonly parentHash: Hash; readonly number: number } {
   try {
     const cursor = openRLP(rlp)
@@ -165,10 +168,13 @@ function readHeaderOf(rlp: Uint8Array): { readonly hash: Hash; readonly parentHa
   }
 }
 
-/** Calls of one request: each may run for the whole time that the request has. */
+/** Most calls in one request: each may run for the request's whole time. */
 const MAX_CALLS = 1_000
 
-/** A number of transactions, in JSON's own numbers as erigon and reth take it, or as a quantity; below 0: all. */
+/**
+ * Reads a number of transactions: a JSON number, as erigon and reth take it, or a QUANTITY. A
+ * negative number means all.
+ */
 const readTransactionCount: ParamReader<number> = (json) =>
   typeof json === 'number' ? readInteger(json) : readIndex(json)
 
@@ -185,8 +191,9 @@ const readStateContext = objectReader('StateContext', 'tracers.StateContext', {
 })
 
 /**
- * Traces calls one after the other, each on what those before it have changed (erigon, reth): bundles of them, each in a block of its own
- * overrides. `transactionIndex`: how many transactions of the block run before; by default all.
+ * Traces calls one after the other, each on the state that the calls before it have left (erigon,
+ * reth). They come in bundles, each in a block with its own overrides. `transactionIndex`: how many
+ * transactions of the block run first; by default all.
  */
 export const traceCallMany = defineMethod({
   name: 'debug_traceCallMany',
@@ -197,7 +204,8 @@ export const traceCallMany = defineMethod({
     const { blockNumber: selector = LATEST, transactionIndex = -1 } = state
     const count = bundles.reduce((sum, { transactions = [] }) => sum + transactions.length, 0)
     if (count === 0) throw serverError('empty bundles')
-    if (count > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (count > MAX_CALLS)
+      throw new RpcError(RPC_CODES.limitExceeded, `the request has ${count} calls: send at most ${MAX_CALLS}`)
     if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
     const before = transactionIndex < 0 ? {} : { txIndex: transactionIndex }
     return runTrace(context, config, async (run) => {
@@ -219,8 +227,8 @@ export const traceCallMany = defineMethod({
 type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' | 'blockOverrides' | 'txIndex'>
 
 /**
- * Traces a call on the state after a block, or with `txIndex` on the state before that transaction of the block. State and
- * block overrides come in the configuration.
+ * Traces a call on the state after a block, or with `txIndex` on the state before that transaction
+ * of the block. The configuration has the state and block overrides.
  */
 export const traceCall = defineMethod({
   name: 'debug_traceCall',
@@ -239,7 +247,7 @@ export const traceCall = defineMethod({
   },
 })
 
-/** The trace of a call, run by `execute`. @throws RpcError when it cannot start */
+/** Traces a call that `execute` runs. @throws RpcError when it cannot start */
 async function traceCallFor(
   context: RpcContext,
   environment: CallEnvironment,
@@ -324,9 +332,9 @@ async function openTraceCall(
   return { ...openCall(context, selector, { block: blockOverrides }), ...tables, world, pause }
 }
 
-/** What all traces of one request share. */
+/** State that all traces of one request share. */
 interface TraceRun {
-  /** what the answer may take */
+  /** bytes that the answer may have */
   readonly budget: TraceBudget
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
@@ -359,7 +367,7 @@ export async function runTrace<T>(
     return await trace({
       budget,
       async pause() {
-        // Nothing that the run still does would be shown.
+        // Stop before the run does work that the answer would not show.
         budget.check()
         try {
           await pause()
@@ -372,14 +380,14 @@ export async function runTrace<T>(
       collect: (traced) => createCollector(config, { ...traced, ...scripts, budget }),
     })
   } catch (error) {
-    // A call reports its deadline with another text.
+    // eth_call and similar methods report their deadline with another text.
     if (isLate || error instanceof ExecutionTimeout) throw serverError('execution timeout')
     if (!(error instanceof TraceError)) throw error
     throw new RpcError(error.isTooLarge ? RPC_CODES.responseTooLarge : RPC_CODES.server, error.message)
   }
 }
 
-/** What makes tracers of JavaScript, where the request has some and may have it. */
+/** Opens JavaScript tracers when the request names one and its caller may use them. */
 async function openScriptsFor(
   { tracer, tracerConfig }: TraceConfig,
   { scope, monotonicMs }: Pick<RpcContext, 'scope' | 'monotonicMs'>,
@@ -387,7 +395,7 @@ async function openScriptsFor(
 ): Promise<Pick<TraceContext, 'createScript'>> {
   const names = tracer === 'muxTracer' ? Object.keys(readTracerConfig(tracerConfig)) : [tracer ?? '']
   if (!scope.jsTracers || !names.some(isScript)) return {}
-  // Loaded here: few nodes run any.
+  // Loaded on demand: few nodes run such tracers.
   const { openScripts } = await import('../../evm/tracers/javascript/javaScriptTracer.ts')
   return { createScript: await openScripts({ nowMs: monotonicMs, ...timer }) }
 }
@@ -401,7 +409,7 @@ function createCollector(config: TraceConfig, context: TraceContext): TraceColle
   )
 }
 
-/** @throws RpcError with Go's text (time.ParseDuration) */
+/** Reads a duration. @throws RpcError with Go's text (time.ParseDuration) */
 function millisecondsOf(duration: string): number {
   const nanos = parseDuration(duration)
   if (nanos === undefined) throw serverError(`time: invalid duration ${JSON.stringify(duration)}`)

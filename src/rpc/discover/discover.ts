@@ -22,7 +22,7 @@ const SUBSCRIPTION_METHODS: ReadonlyMap<string, readonly SubscriptionMethod[]> =
 
 type SubscriptionMethod = Pick<RpcMethod, 'name' | 'required'>
 
-/** `rpc_discover`: the OpenRPC document of a listener that serves `methods`, made once. */
+/** Creates `rpc_discover`: the OpenRPC document of a listener that serves `methods`, made once. */
 export function createDiscover(methods: MethodTable, namespaces: ReadonlySet<string>): RpcMethod {
   let document: RawJson | undefined
   return defineMethod({

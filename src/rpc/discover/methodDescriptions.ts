@@ -2,7 +2,7 @@ import { ANY, anyOf, BOOL, INTEGER, list, mapOf, NULL, object, orNull, ref, type
 
 /** The description of a method in the document of rpc_discover. */
 interface MethodDescription {
-  /** by position; which of them may be left out the method itself says */
+  /** by position; the method itself defines which of them may be omitted */
   readonly params: readonly (readonly [name: string, schema: Schema])[]
   readonly result: Schema
 }

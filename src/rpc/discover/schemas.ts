@@ -17,7 +17,7 @@ export function list(items: Schema): Schema {
   return { type: 'array', items }
 }
 
-/** An object with free keys. */
+/** Returns the schema of an object with free keys. */
 export function mapOf(values: Schema): Schema {
   return { type: 'object', additionalProperties: values }
 }
@@ -30,7 +30,9 @@ export function orNull(schema: Schema): Schema {
   return anyOf(NULL, schema)
 }
 
-/** An object with these members and no others; those that end with `?` may be missing. */
+/**
+ * Returns the schema of an object with only these members; those that end with `?` may be missing.
+ */
 export function object(members: Readonly<Record<string, Schema>>): Schema {
   const names = Object.keys(members)
   return {
@@ -41,7 +43,10 @@ export function object(members: Readonly<Record<string, Schema>>): Schema {
   }
 }
 
-/** The object of a request, of which every member may be missing and others are ignored. */
+/**
+ * Returns the schema of a request's object: every member may be missing, and unknown members are
+ * ignored.
+ */
 function request(members: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties: members }
 }
@@ -97,7 +102,7 @@ const TYPED_FIELDS = {
   'authorizationList?': list($('Authorization')),
   'yParity?': quantity,
 }
-const KEPT = object({
+const RETENTION = object({
   disabled: BOOL,
   oldestBlock: quantity,
   'deleteStrategy?': object({ type: TEXT, retentionBlocks: quantity }),
@@ -150,7 +155,10 @@ const PARITY_TRACE = {
   subtraces: INTEGER,
   traceAddress: list(INTEGER),
 }
-/** What a value was and is: `=`, `{"+":new}`, `{"-":old}` or `{"*":{"from":old,"to":new}}`. */
+/**
+ * Returns the schema of a change of a value: `=`, `{"+":new}`, `{"-":old}` or
+ * `{"*":{"from":old,"to":new}}`.
+ */
 const diff = (value: Schema): Schema =>
   anyOf(
     { const: '=' },
@@ -159,7 +167,7 @@ const diff = (value: Schema): Schema =>
     object({ '*': object({ from: value, to: value }) }),
   )
 
-/** The schemas that methods share, under the names that the document has for them. */
+/** The schemas that methods share, by their names in the document. */
 export const SCHEMAS = {
   Quantity: { type: 'string', pattern: HEX_QUANTITY },
   Data: { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$' },
@@ -308,12 +316,12 @@ export const SCHEMAS = {
   }),
   Capabilities: object({
     head: object({ number: quantity, hash }),
-    state: KEPT,
-    tx: KEPT,
-    logs: KEPT,
-    receipts: KEPT,
-    blocks: KEPT,
-    stateproofs: KEPT,
+    state: RETENTION,
+    tx: RETENTION,
+    logs: RETENTION,
+    receipts: RETENTION,
+    blocks: RETENTION,
+    stateproofs: RETENTION,
   }),
   ForkConfig: object({ current: FORK, next: orNull(FORK), last: orNull(FORK) }),
   SyncStatus: anyOf(
@@ -374,7 +382,10 @@ export const SCHEMAS = {
     }),
   ),
   StateDifference: object({ pre: $('Prestate'), post: $('Prestate') }),
-  /** what the request's tracer makes: the struct logger's, a named tracer's, or of a script anything */
+  /**
+   * the result of the request's tracer: the struct logger's, a named tracer's, or any value of a
+   * script
+   */
   Trace: ANY,
   TransactionTraces: list(object({ txHash: hash, result: $('Trace') })),
   ParityTrace: object(PARITY_TRACE),

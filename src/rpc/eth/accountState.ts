@@ -19,7 +19,10 @@ export const getBalance = defineMethod({
   },
 })
 
-/** The account as the state's trie has it, null for an absent one (reth, Besu and Nethermind: eth_getAccount). */
+/**
+ * The account as the state's trie has it; null for an absent one (reth, Besu and Nethermind:
+ * eth_getAccount).
+ */
 export const getAccount = defineMethod({
   name: 'eth_getAccount',
   runs: 'heavy',
@@ -54,7 +57,8 @@ export const getTransactionCount = defineMethod({
     const nonce = state.getAccount(address)?.nonce ?? 0n
     if (block.kind !== 'number' || block.number !== 'pending') return toQuantity(nonce)
     const pooled = (await txs.pendingNonce(address)) ?? 0n
-    // The pool may not have counted the newest block yet, or this view may be older than the pool's.
+    // The pool may not have processed the newest block yet, or this view may be older than the
+    // pool's.
     return toQuantity(pooled > nonce ? pooled : nonce)
   },
 })
@@ -77,11 +81,14 @@ export const getCode = defineMethod({
 interface StorageSlot {
   /** 32 bytes */
   readonly slot: Uint8Array
-  /** it was written as 32 bytes (the prefix and the very first digit may be missing) */
+  /** whether it was written as 32 bytes (the prefix and the very first digit may be missing) */
   readonly isWholeWord: boolean
 }
 
-/** A slot in geth's lenient form (ethapi `decodeStorageKey`): the prefix is optional, an odd length allowed. */
+/**
+ * Reads a slot in geth's lenient form (ethapi `decodeStorageKey`): the prefix is optional, an odd
+ * length allowed.
+ */
 export const readStorageSlot: ParamReader<StorageSlot> = (json) => {
   if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
   const digits = /^0x/i.test(json) ? json.slice(2) : json
@@ -94,7 +101,10 @@ export const readStorageSlot: ParamReader<StorageSlot> = (json) => {
   return { slot: bigIntToBytes(BigInt(`0x${digits || '0'}`), 32), isWholeWord: digits.length >= 63 }
 }
 
-/** geth reads the key inside the method, so its text does not name the argument. */
+/**
+ * Returns the error for a wrong key. geth reads the key inside the method, so the text does not
+ * name the argument.
+ */
 function invalidKey(message: string): RpcError {
   return new RpcError(RPC_CODES.invalidParams, message)
 }
@@ -121,7 +131,10 @@ const readSlotsByAddress = recordReader(
   'map[common.Address][]common.Hash',
 )
 
-/** Many slots of many accounts at once: `{address: [slots]}` gives `{address: [32-byte values]}`. */
+/**
+ * Many slots of many accounts at once: takes `{address: [slots]}`, returns `{address: [32-byte
+ * values]}`.
+ */
 export const getStorageValues = defineMethod({
   name: 'eth_getStorageValues',
   runs: 'cheap',
@@ -170,7 +183,7 @@ export const getProof = defineMethod({
       nonce: toQuantity(proof.nonce),
       storageHash: bytesToHex(proof.storageRoot),
       storageProof: proof.storageProofs.map(({ slot, value, proof: nodes }, index) => ({
-        // geth gives back the key in the form of the request
+        // geth returns the key in the form of the request.
         key: keys[index]!.isWholeWord ? bytesToHex(slot) : toQuantity(bytesToBigInt(slot)),
         value: toQuantity(bytesToBigInt(value)),
         proof: nodes.map(bytesToHex),

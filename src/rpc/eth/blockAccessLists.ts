@@ -4,8 +4,8 @@ import { readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { findHeader, headerRead } from './blockLookup.ts'
 
 /**
- * The access list of a block (EIP-7928), which blocks before Amsterdam do not have: an error for every block of this chain, null for an
- * unknown or pending one (execution-apis).
+ * The access list of a block (EIP-7928), which blocks before Amsterdam do not have: an error for
+ * every block of this chain; null for an unknown or pending one (execution-apis).
  */
 export const getBlockAccessList = defineMethod({
   name: 'eth_getBlockAccessList',
@@ -19,7 +19,7 @@ export const getBlockAccessList = defineMethod({
   },
 })
 
-/** The same in RLP; the error for unknown blocks too. */
+/** The same in RLP, but unknown blocks are an error too. */
 export const getRawBlockAccessList = defineMethod({
   name: 'debug_getRawBlockAccessList',
   runs: 'socket',

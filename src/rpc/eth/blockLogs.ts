@@ -3,7 +3,7 @@ import { formatLog, type LogPosition } from '../format/receipt.ts'
 import type { BlockReceipts } from './blockLookup.ts'
 import type { LogText } from './keptLogs.ts'
 
-/** The logs of a block, in order. */
+/** Returns the logs of a block, in order. */
 export function logTextsOf(block: BlockReceipts): readonly LogText[] {
   const { header, hash, transactions, receipts } = block
   const logs: LogText[] = []

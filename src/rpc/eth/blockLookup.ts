@@ -15,42 +15,57 @@ import { receiptsWithoutResults, transactionsWithoutResults } from './bodyWithou
 
 type Heights = Pick<ChainReader, 'headHeight' | 'base' | 'oldestBlock'>
 
-/** The height that a number or tag means. A decided block is final: latest, safe and finalized are the head. */
+/**
+ * Returns the height of a number or tag. A decided block is final: latest, safe and finalized are
+ * the head.
+ */
 export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
   if (typeof at === 'number') return at
   // Right after a restore no block has its receipts yet.
   return at === 'earliest' ? Math.min(chain.oldestBlock, chain.headHeight) : chain.headHeight
 }
 
-/** Height of a block that the chain has; undefined for another. Every known block is canonical. */
+/**
+ * Finds the height of a block; undefined when the chain does not have it. Every known block is
+ * canonical.
+ */
 function findHeight(chain: Heights & Pick<ChainReader, 'heightOf'>, selector: BlockSelector): number | undefined {
   const height = selector.kind === 'hash' ? chain.heightOf(selector.hash) : heightOfTag(chain, selector.number)
   return height === undefined || height > chain.headHeight ? undefined : height
 }
 
-/** The blocks that {@link findHeight} reads: a hash in a segment is compared with the block's. */
+/**
+ * Returns the blocks that {@link findHeight} reads: a block in a segment has to be read to compare
+ * its hash.
+ */
 export function hashRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
   return selector.kind === 'hash' ? blocksAt('header', chain.heightsOf(selector.hash)) : undefined
 }
 
-/** The block that {@link findHeader} reads. */
+/** Returns the block that {@link findHeader} reads. */
 export function headerRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
   return blocksAt('header', candidateHeights(chain, selector))
 }
 
-/** The block that {@link findBody}, {@link findTransactionCount}, {@link findBlock} and {@link findReceipts} read. */
+/**
+ * Returns the block that {@link findBody}, {@link findTransactionCount}, {@link findBlock} and
+ * {@link findReceipts} read.
+ */
 export function bodyRead(chain: ChainReader, selector: BlockSelector): BlocksRead | undefined {
   return blocksAt('body', candidateHeights(chain, selector))
 }
 
-/** Heights that {@link findHeight} may return, found without reading a block. */
+/** Returns the heights that {@link findHeight} may return, without reading a block. */
 function candidateHeights(chain: ChainReader, selector: BlockSelector): readonly number[] {
   if (selector.kind === 'hash') return chain.heightsOf(selector.hash)
   const height = heightOfTag(chain, selector.number)
   return height > chain.headHeight ? [] : [height]
 }
 
-/** {@link findHeight} where it reads no block from a segment, else undefined: for what is settled on the way to a view thread. */
+/**
+ * {@link findHeight} where it reads no block from a segment, else undefined: for requests about
+ * decided blocks, which are looked up before they go to a view thread.
+ */
 export function settledHeight(chain: ChainReader, selector: BlockSelector): number | undefined {
   const read = hashRead(chain, selector)
   return read !== undefined && read.oldest < chain.packedBelow ? undefined : findHeight(chain, selector)
@@ -63,8 +78,8 @@ interface LocatedHeader {
 }
 
 /**
- * The header and hash of a block; undefined when there is no such block.
- * @throws RpcError when the node began after it
+ * Finds the header and hash of a block; undefined when there is no such block.
+ * @throws RpcError when the block is older than the node's oldest
  */
 export function findHeader(chain: ChainReader, selector: BlockSelector): LocatedHeader | undefined {
   const height = findHeight(chain, selector)
@@ -79,8 +94,8 @@ export function findHeader(chain: ChainReader, selector: BlockSelector): Located
 export type BlockBody = Omit<BlockParts, 'size'>
 
 /**
- * The transactions of a block; undefined when there is no such block.
- * @throws RpcError when they are no longer kept
+ * Finds the transactions of a block; undefined when there is no such block.
+ * @throws RpcError when they are not retained
  */
 export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody | undefined {
   const found = findHeader(chain, selector)
@@ -91,8 +106,8 @@ export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody
 }
 
 /**
- * How many transactions {@link findBody} finds.
- * @throws RpcError when the block's body is no longer kept
+ * Counts the transactions that {@link findBody} finds.
+ * @throws RpcError when the block's body is not retained
  */
 export function findTransactionCount(chain: ChainReader, selector: BlockSelector): number | undefined {
   const height = findHeight(chain, selector)
@@ -102,8 +117,8 @@ export function findTransactionCount(chain: ChainReader, selector: BlockSelector
 }
 
 /**
- * A whole block; undefined when there is no such block.
- * @throws RpcError when its body is no longer kept
+ * Finds a whole block; undefined when there is no such block.
+ * @throws RpcError when its body is not retained
  */
 export function findBlock(chain: ChainReader, selector: BlockSelector): BlockParts | undefined {
   const body = findBody(chain, selector)
@@ -118,8 +133,8 @@ export interface BlockReceipts extends BlockBody {
 }
 
 /**
- * Transactions and receipts of a block; undefined when there is no such block.
- * @throws RpcError when they are no longer kept
+ * Finds the transactions and receipts of a block; undefined when there is no such block.
+ * @throws RpcError when they are not retained
  */
 export function findReceipts(chain: ChainReader, selector: BlockSelector): BlockReceipts | undefined {
   const body = findBody(chain, selector)
@@ -129,7 +144,7 @@ export function findReceipts(chain: ChainReader, selector: BlockSelector): Block
   return { ...body, receipts }
 }
 
-/** The receipts of a block in JSON, or only the one at `index`. */
+/** Formats the receipts of a block as JSON, or only the one at `index`. */
 export function formatReceipts({ header, hash, transactions, receipts }: BlockReceipts, only?: number): JsonObject[] {
   const out: JsonObject[] = []
   let firstLogIndex = 0
@@ -143,19 +158,22 @@ export function formatReceipts({ header, hash, transactions, receipts }: BlockRe
   return out
 }
 
-/** A block, or its body or receipts, is no longer kept (geth's error of EIP-4444), or never was. */
+/**
+ * Returns the error for a block, or its body or receipts, that the node has removed or never had
+ * (geth's error of EIP-4444).
+ */
 export function prunedHistory({ oldestBlock }: Pick<ChainReader, 'oldestBlock'>): RpcError {
   return new RpcError(RPC_CODES.prunedHistory, `pruned history unavailable: the oldest block is ${oldestBlock}`)
 }
 
-/** The state that a method reads. @throws RpcError */
+/** Returns the state that a method reads. @throws RpcError */
 export function selectState(view: NodeView, selector: BlockSelector): { height: number; state: StateReader } {
   const height = stateHeight(view, selector)
   return { height, state: readingState(() => view.stateAt(height)) }
 }
 
 /**
- * Height of the block whose state is asked for.
+ * Returns the height of the block whose state is requested.
  * @throws RpcError with geth's text when there is no such block
  */
 export function stateHeight(view: Pick<NodeView, 'chain' | 'oldestState'>, selector: BlockSelector): number {
@@ -168,7 +186,8 @@ export function stateHeight(view: Pick<NodeView, 'chain' | 'oldestState'>, selec
 }
 
 /**
- * Runs `read`, which needs the state of a block, and turns the error for a missing state into the one that clients get.
+ * Runs `read`, which needs the state of a block, and turns the error for a missing state into the
+ * one for clients.
  * @throws RpcError for a state older than the pruning window
  */
 export function readingState<T>(read: () => T): T {
@@ -179,7 +198,10 @@ export function readingState<T>(read: () => T): T {
   }
 }
 
-/** The error for RPC: a pruned state becomes an application error, others stay as they are. */
+/**
+ * Returns the error for RPC: a pruned state becomes an application error, other errors are
+ * unchanged.
+ */
 export function stateError(error: unknown): unknown {
   return error instanceof StateUnavailable ? serverError(error.message) : error
 }

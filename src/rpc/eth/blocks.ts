@@ -9,7 +9,10 @@ import { readBool, readHash, readIndex } from '../params/values.ts'
 import { bodyRead, findBlock, findHeader, findTransactionCount, headerRead, settledHeight } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
-/** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
+/**
+ * At `pending`, the next block as far as it is known: no transactions, and null for hash, nonce and
+ * miner.
+ */
 export const getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
   runs: 'cheap',
@@ -65,7 +68,7 @@ export const getBlockTransactionCountByHash = defineMethod({
   run: (context, hash) => transactionCount(context, byHash(hash)),
 })
 
-/** Blocks have no uncles: 0 for a known block, null for another. */
+/** Blocks have no uncles: 0 for a known block, null for an unknown one. */
 export const getUncleCountByBlockNumber = defineMethod({
   name: 'eth_getUncleCountByBlockNumber',
   runs: 'socket',

@@ -8,13 +8,17 @@ import type { ChainReader } from '../../chain/store/store.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT } from '../../primitives/hash.ts'
 
-/** To recover the senders of a full block takes some 0.1 s, and clients ask for the head again and again. */
+/**
+ * Recovering the senders of a full block takes some 0.1 s, and clients request the head again and
+ * again.
+ */
 const recovered = new WeakMap<EthereumHeader, readonly SignedTransaction[]>()
 
 /**
- * The transactions of a block whose results are not stored, for the two blocks that clients need all the same: block 0, which has none, and
- * the head, which right after a restore is the snapshot's block. Its header proves which entries of the consensus block were executed;
- * undefined where one was left out, because only the results say which, and for other blocks.
+ * Returns the transactions of a block whose results are not stored. Clients need two such blocks:
+ * block 0, which has no transactions, and the head, which right after a restore is the snapshot's
+ * block. Its header proves which entries of the consensus block were executed. Returns undefined
+ * for other blocks, and for a head that left out an entry: only the results say which.
  */
 export function transactionsWithoutResults(
   chain: Pick<ChainReader, 'headHeight' | 'consensusBlock'>,
@@ -31,14 +35,14 @@ export function transactionsWithoutResults(
   return transactions
 }
 
-/** The same of receipts: only where there are none. */
+/** The same for receipts: only for a block without any. */
 export function receiptsWithoutResults({ receiptsRoot }: EthereumHeader): readonly Receipt[] | undefined {
   return equalBytes(receiptsRoot, EMPTY_TRIE_ROOT) ? [] : undefined
 }
 
 function withSender(raw: Uint8Array): SignedTransaction {
   const transaction = decodeTransaction(raw)
-  // The chain has accepted it: its rules are met.
+  // The chain has accepted the transaction, so its rules are met.
   const recovery = recoverSender(transaction, { chainId: transaction.chainId ?? 0n, allowUnprotected: true })
   if ('reason' in recovery) throw new Error(`an executed transaction has no sender: ${recovery.reason}`)
   return { transaction, sender: recovery.sender }

@@ -51,15 +51,18 @@ export const call = defineMethod({
   },
 })
 
-/** The fields of a request that are looked at before it is read. */
+/** Fields of a request that are checked before it is read. */
 type RawRequest = Readonly<Record<string, unknown>>
 
-/** Digits of the data of a call that is tried as a short one: 8 KB. */
+/** Most digits of the data of a call that is tried as a short one: 8 KB. */
 const MAX_SHORT_DIGITS = 2 + 2 * 8_192
 /** Fields without which a call is tried: all others are rare. */
 const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', 'maxFeePerBlobGas'] as const
 
-/** The request of a call without overrides, rare fields and long data, as it came: its fields may be wrong. Undefined for others. */
+/**
+ * Returns the request, unchecked, of a call without overrides, rare fields or long data; undefined
+ * for others.
+ */
 function simpleRequest([request, , state, block]: readonly unknown[]): RawRequest | undefined {
   if ((state ?? undefined) !== undefined || (block ?? undefined) !== undefined) return undefined
   if (typeof request !== 'object' || request === null) return undefined
@@ -70,7 +73,7 @@ function simpleRequest([request, , state, block]: readonly unknown[]): RawReques
   return isShort(data) && isShort(input) && isShort(to) ? fields : undefined
 }
 
-/** The contract that is called, and the function. */
+/** Names the contract that is called, and the function. */
 function targetOf({ to, input, data }: RawRequest): string {
   const digits = input ?? data
   const selector = typeof digits === 'string' ? digits.slice(0, 10) : ''
@@ -83,7 +86,7 @@ function isHead(selector: BlockSelector, height: number): boolean {
   return number === height || number === 'latest' || number === 'safe' || number === 'finalized'
 }
 
-/** What a call returned, in hex. @throws RpcError when it failed, or could not start */
+/** Returns the call's return data in hex. @throws RpcError when it failed, or could not start */
 function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
   if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${gasLimit})`)
   if (outcome.failure === 'execution reverted') throw revertError(outcome.output)
@@ -91,13 +94,16 @@ function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLi
   return bytesToHex(outcome.output)
 }
 
-/** What eth_call and similar methods run on: a copy of the state with the overrides applied, and a block. */
+/**
+ * The state and block that eth_call and similar methods run on: a copy of the state with overrides
+ * applied.
+ */
 export interface CallEnvironment extends PrecompileTables {
   readonly world: Journal
   readonly block: BlockContext
   readonly rules: Rules
   readonly engine: ExecutionHost['engine']
-  /** of a block; each call may use all of it */
+  /** of a block; each call may use all this gas */
   readonly precompileGasLimit: bigint
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
@@ -109,14 +115,15 @@ export interface CallOverrides {
   readonly block?: BlockOverrides | undefined
 }
 
-/** What executes transactions in this thread. @throws Error (a bug) outside view threads */
+/** Returns the thread's executor of transactions. @throws Error (a bug) outside view threads */
 export function executionOf({ execution }: Pick<RpcContext, 'execution'>): ExecutionHost {
   if (execution === undefined) throw new Error('this thread executes nothing')
   return execution
 }
 
 /**
- * The environment on the state of a block. `pending` is the head's state in the next block's context.
+ * Opens the environment on the state of a block. `pending` is the head's state in the next block's
+ * context.
  * @throws RpcError when there is no such state, or an override is wrong
  */
 export function openCall(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
@@ -144,8 +151,9 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
 }
 
 /**
- * A request as a message to run, with geth's defaults (ethapi TransactionArgs.CallDefaults): the zero address sends, all
- * the gas that a call may use is given, and nothing is paid.
+ * Turns a request into a message to run, with geth's defaults (ethapi
+ * TransactionArgs.CallDefaults): the zero address sends it, it gets all the gas that a call may
+ * use, and pays nothing.
  * @throws RpcError
  */
 export function toCallMessage(
@@ -173,41 +181,41 @@ export function toCallMessage(
   }
 }
 
-/** What a call pays for blobs: without a fee nothing, where it has blobs. */
+/** Returns the blob fee of a call with blobs: by default nothing. */
 function blobFee({ maxFeePerBlobGas, blobVersionedHashes }: CallRequest): Pick<CallMessage, 'maxFeePerBlobGas'> {
   if (maxFeePerBlobGas !== undefined) return { maxFeePerBlobGas }
   return blobVersionedHashes === undefined ? {} : { maxFeePerBlobGas: 0n }
 }
 
-/** @throws RpcError when a legacy price is mixed with EIP-1559 fields */
+/** Checks the fee fields. @throws RpcError when a legacy price is mixed with EIP-1559 fields */
 export function checkFeeFields({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): void {
   if (gasPrice === undefined) return
   if (maxFeePerGas === undefined && maxPriorityFeePerGas === undefined) return
   throw serverError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
 }
 
-/** @throws RpcError when the request names another chain */
+/** Checks the chain ID. @throws RpcError when the request names another chain */
 export function checkChainId({ chainId }: CallRequest, ownChainId: bigint): void {
   if (chainId === undefined || chainId === ownChainId) return
   throw serverError(`chainId does not match node's (have=${chainId}, want=${ownChainId})`)
 }
 
 /**
- * Runs a message and undoes what it did, so that the next one finds the same state. Without a tracer the outcome has no logs of code: nobody
- * reads them.
+ * Runs a message and undoes its changes, so that the next one sees the same state. Without a tracer
+ * the outcome has no logs of code, because no caller reads them.
  * @throws RpcError when the time is over; the environment must not be used any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
   environment.world.checkpoint()
-  // A tracer may look at what the call has left.
+  // A tracer may inspect what the call has left.
   const outcome = await runMessage(environment, call, { tracer, isDiscarded: tracer === undefined })
   environment.world.revert()
   return outcome
 }
 
 /**
- * Runs a message on what those before it have left.
- * @param skipped by default what `eth_call` does not check
+ * Runs a message on the state that earlier messages have left, and keeps its changes.
+ * @param skipped by default the checks that `eth_call` leaves out
  * @throws RpcError when the time is over; the environment must not be used any more
  */
 export function runCallForGood(
@@ -257,7 +265,10 @@ async function runMessage(
   }
 }
 
-/** A call that pays nothing for gas, or for its blobs, sees a base fee of 0, which it could not pay (geth: NoBaseFee). */
+/**
+ * Returns the block as a call sees it: one that pays nothing for gas, or for its blobs, sees a base
+ * fee of 0, which it could not pay otherwise (geth: NoBaseFee).
+ */
 export function blockFor(
   call: Pick<CallMessage, 'maxFeePerGas' | 'maxPriorityFeePerGas' | 'maxFeePerBlobGas'>,
   block: BlockContext,
@@ -271,14 +282,20 @@ export function blockFor(
   }
 }
 
-/** The answer to a call that reverted: code 3, the reason when there is one, and always the revert data. */
+/**
+ * Returns the error for a call that reverted: code 3, the reason when there is one, and always the
+ * revert data.
+ */
 export function revertError(data: Uint8Array): RpcError {
   const reason = revertReason(data)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
   return new RpcError(RPC_CODES.revert, message, bytesToHex(data))
 }
 
-/** The block as a call with overrides sees it (geth: override.BlockOverrides.Apply). @throws RpcError */
+/**
+ * Returns the block as a call with overrides sees it (geth: override.BlockOverrides.Apply).
+ * @throws RpcError
+ */
 export function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
   for (const name of ['beaconRoot', 'withdrawals'] as const) {
     if (overrides[name] !== undefined) {

@@ -35,13 +35,15 @@ const readTimeout: ParamReader<number> = (json) => {
   return json
 }
 
-/** Erigon's default: the calls begin after all transactions of the block. */
+/** Erigon's default: the calls run after all transactions of the block. */
 const ALL_TRANSACTIONS = -1
 
 /**
- * Runs bundles of calls, each call on what those before it have left, and answers for each with `value` or `error` (Erigon and reth:
- * eth_callMany). State overrides hold from the first call on, block overrides for their bundle. Each call may use the gas of an eth_call;
- * the time (the fourth parameter in milliseconds, at most RPC_EVM_TIMEOUT_MS) and the length of the answer hold for all of them.
+ * Runs bundles of calls, each on the state that the calls before it have left, and returns `value`
+ * or `error` for each (Erigon and reth: eth_callMany). State overrides hold from the first call on,
+ * block overrides for their bundle. Each call may use the gas of an eth_call. The time (the fourth
+ * parameter in milliseconds, at most RPC_EVM_TIMEOUT_MS) and the length of the answer are limits
+ * for all calls together.
  */
 export const callMany = defineMethod({
   name: 'eth_callMany',
@@ -77,7 +79,7 @@ export const callMany = defineMethod({
   },
 })
 
-/** What the first call runs on. @throws RpcError */
+/** Opens the environment of the first call. @throws RpcError */
 async function openGround(
   context: RpcContext,
   selector: BlockSelector,
@@ -102,7 +104,7 @@ async function openGround(
   return { ...openCall(context, selector, {}), ...tables, world }
 }
 
-/** @throws RpcError for a call that cannot start, and when the time is over */
+/** Runs one call. @throws RpcError for a call that cannot start, and when the time is over */
 async function runOne(environment: CallEnvironment, message: CallMessage): Promise<JsonObject> {
   const outcome = await runCallForGood(environment, message)
   if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${message.gasLimit})`)

@@ -36,7 +36,10 @@ export const syncing = defineMethod({
   },
 })
 
-/** Who gets the fees of blocks: the fee recipient of the newest one, which is its proposer's, as the node itself may not be a validator. */
+/**
+ * The fee recipient of the newest block, which is its proposer's: the node itself may not be a
+ * validator.
+ */
 export const coinbase = defineMethod({
   name: 'eth_coinbase',
   runs: 'socket',
@@ -47,7 +50,7 @@ export const coinbase = defineMethod({
   },
 })
 
-/** The node keeps no keys of accounts. */
+/** Always empty: the node has no keys of accounts. */
 export const accounts = defineMethod({
   name: 'eth_accounts',
   runs: 'socket',
@@ -55,8 +58,8 @@ export const accounts = defineMethod({
 })
 
 /**
- * How far back each kind of data reaches, and how many blocks of it the node keeps (`eth_capabilities` of Ethereum's execution-apis, with
- * the members that geth gives).
+ * How far back each kind of data reaches, and how many blocks the node retains it for
+ * (`eth_capabilities` of Ethereum's execution-apis, with geth's members).
  */
 export const capabilities = defineMethod({
   name: 'eth_capabilities',
@@ -65,10 +68,10 @@ export const capabilities = defineMethod({
     const { headHeight, oldestBlock } = view.chain
     const hash = view.chain.hash(headHeight)
     if (hash === undefined) throw serverError('header not found')
-    const since = (oldest: number, kept: number | undefined) => ({
+    const since = (oldest: number, retained: number | undefined) => ({
       disabled: false,
       oldestBlock: toQuantity(oldest),
-      ...(kept === undefined ? {} : { deleteStrategy: { type: 'window', retentionBlocks: toQuantity(kept) } }),
+      ...(retained === undefined ? {} : { deleteStrategy: { type: 'window', retentionBlocks: toQuantity(retained) } }),
     })
     const state = since(view.oldestState, retention.states)
     const bodies = since(oldestBlock, retention.bodies)
@@ -85,8 +88,9 @@ export const capabilities = defineMethod({
 })
 
 /**
- * The rules that hold now and those that are scheduled (EIP-7910). Forks start at heights here, so that the activation time of
- * a coming one is an estimate, and so is that of one whose block a node that began with a snapshot does not have. No blobs are taken: their schedule is 0.
+ * The rules that hold now and those that are scheduled (EIP-7910). Forks start at heights here, so
+ * the activation time of a future fork is an estimate; so is that of a fork whose block this node
+ * does not have, because it started from a snapshot. The chain takes no blobs: their schedule is 0.
  */
 export const config = defineMethod({
   name: 'eth_config',
@@ -105,7 +109,7 @@ export const config = defineMethod({
   },
 })
 
-/** EIP-7910's names of the precompiles at 0x01 and on. */
+/** EIP-7910's names of the precompiles, from 0x01 on. */
 const PRECOMPILE_NAMES = [
   'ECREC',
   'SHA256',
@@ -145,7 +149,10 @@ function describeFork(reader: ChainReader, chain: Chain, index: number): JsonObj
   }
 }
 
-/** Seconds since the epoch; estimated for a block that is still to come, and for one that the node does not have (any more). */
+/**
+ * Returns a block's time in seconds since the epoch. It is estimated for a future block, and for
+ * one that the node does not have.
+ */
 function activationTime(reader: ChainReader, height: number, blockIntervalMs: number): number {
   const known = reader.header(Math.min(height, reader.headHeight))
   if (known === undefined) return timeBelowBase(reader, height)
@@ -153,14 +160,20 @@ function activationTime(reader: ChainReader, height: number, blockIntervalMs: nu
   return known.timestamp + Math.ceil((blocksToCome * blockIntervalMs) / 1000)
 }
 
-/** Between block 0 and the oldest block that is there, as if blocks had come steadily. */
+/**
+ * Estimates the time of a block between block 0 and the oldest stored one, as if blocks had come at
+ * a steady rate.
+ */
 function timeBelowBase(reader: ChainReader, height: number): number {
   const [genesis, oldest] = [reader.header(0), reader.header(reader.base)]
   if (genesis === undefined || oldest === undefined) throw prunedHistory(reader)
   return genesis.timestamp + Math.floor(((oldest.timestamp - genesis.timestamp) * height) / reader.base)
 }
 
-/** EIP-2124: CRC-32 of the genesis hash and the heights (or times) of the forks since, up to this one. */
+/**
+ * Returns EIP-2124's fork ID: CRC-32 of the genesis hash and the heights (or times) of the forks
+ * since, up to this one.
+ */
 function forkId(reader: ChainReader, { forks }: Chain, index: number): string {
   const genesis = reader.hash(0)
   if (genesis === undefined) throw prunedHistory(reader)

@@ -14,12 +14,12 @@ import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { type CallEnvironment, openCall, runCall, toCallMessage } from './call.ts'
 
-/** EIP-7702: what each authorization costs at least. */
+/** EIP-7702: the minimum cost of an authorization. */
 const AUTHORIZATION_GAS = 25_000n
 
 /**
- * The access list with which a transaction would touch nothing cold, and the gas it uses with it. A run that fails still
- * has a list; why it failed is in `error`.
+ * The access list with which a transaction would touch nothing cold, and the gas it uses with that
+ * list. A run that fails still has a list; the reason is in `error`.
  */
 export const createAccessList = defineMethod({
   name: 'eth_createAccessList',
@@ -49,14 +49,20 @@ export const createAccessList = defineMethod({
   },
 })
 
-/** Refuses authorizations that the gas does not pay for, before their signatures are recovered. @throws RpcError with geth's text */
+/**
+ * Refuses authorizations that the gas does not cover, before their signatures are recovered.
+ * @throws RpcError with geth's text
+ */
 function checkAuthorizations({ authorizationList = [], gasLimit }: CallMessage): void {
   if (BigInt(authorizationList.length) * AUTHORIZATION_GAS > gasLimit) {
     throw serverError('insufficient gas to process all authorizations')
   }
 }
 
-/** Sender, recipient, precompiles and EIP-7702 authorities, by `bytesKey`: warm without being listed. */
+/**
+ * Returns the addresses that are warm without being listed, by `bytesKey`: sender, recipient,
+ * precompiles and EIP-7702 authorities.
+ */
 function warmAddresses(message: CallMessage, environment: CallEnvironment, nonce: bigint | undefined): Set<string> {
   const { sender, to, authorizationList = [] } = message
   const { world, rules, precompiles } = environment
@@ -70,7 +76,7 @@ function warmAddresses(message: CallMessage, environment: CallEnvironment, nonce
 interface AccessListTracer extends Tracer {
   onOpcode(step: OpcodeStep): void
   accessList(): readonly AccessListItem[]
-  /** how many accounts and slots are known */
+  /** Returns how many accounts and slots are known. */
   size(): number
 }
 
@@ -83,8 +89,8 @@ const CALL_OPCODES = new Set([0xf1, 0xf2, 0xf4, 0xfa])
 const ADDRESS_MASK = (1n << 160n) - 1n
 
 /**
- * A tracer that starts with what `known` lists. Accounts in `excluded` (by `bytesKey`) cost nothing extra, so they are
- * listed for their slots only.
+ * Creates a tracer that starts with the entries of `known`. Accounts in `excluded` (by `bytesKey`)
+ * cost nothing extra, so they are listed for their slots only.
  */
 function createAccessListTracer(known: readonly AccessListItem[], excluded: ReadonlySet<string>): AccessListTracer {
   const slotsByAddress = new Map<string, Set<string>>()

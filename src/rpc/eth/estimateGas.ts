@@ -21,12 +21,12 @@ import {
 
 const PLAIN_TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
-/** Tags that mean the newest state: what is decided is final. */
+/** Tags that mean the newest state: a decided block is final. */
 const HEAD_TAGS: ReadonlySet<BlockNumberOrTag> = new Set(['latest', 'safe', 'finalized', 'pending'])
 /** The search ends when the bounds are this close, in per mille: geth's error ratio. */
 const TOLERANCE_PER_MILLE = 15n
 
-/** The least gas limit, within 1.5 %, with which a transaction succeeds. */
+/** The lowest gas limit, within 1.5 %, with which a transaction succeeds. */
 export const estimateGas = defineMethod({
   name: 'eth_estimateGas',
   runs: 'heavy',
@@ -37,9 +37,10 @@ export const estimateGas = defineMethod({
 })
 
 /**
- * The environment to estimate in. On the head it is the beginning of the next block, one second later. Blocks share seconds, and a
- * contract may do more work once the second has changed (Uniswap's pairs do); one that withdraws rewards gets more of them once the next
- * block has begun. Without both, the estimate would be too low for the next block.
+ * Opens the environment of the estimate. On the head it is the start of the next block, one second
+ * later. Blocks share seconds, and a contract may do more work once the second has changed
+ * (Uniswap's pairs do). A contract that withdraws rewards gets more of them once the next block has
+ * started. Without both, the estimate would be too low for the next block.
  * @throws RpcError as {@link openCall}
  */
 export function openEstimate(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
@@ -48,13 +49,14 @@ export function openEstimate(context: RpcContext, selector: BlockSelector, overr
   if (!isHead || overrides.block?.time !== undefined) return openCall(context, selector, overrides)
   const time = (chain.header(chain.headHeight)?.timestamp ?? 0) + 1
   const environment = openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
-  // A state that the caller overrides stays as it is.
+  // A state that the caller overrides is used unchanged.
   if (overrides.state === undefined) beginNextBlock(context, environment)
   return environment
 }
 
 /**
- * geth's search (eth/gasestimator): the highest limit first, then one that is likely to suffice, then halving.
+ * Searches as geth does (eth/gasestimator): the highest limit first, then one that is likely to
+ * suffice, then halving.
  * @throws RpcError when the transaction fails with any limit
  */
 export async function estimate(
@@ -81,7 +83,8 @@ export async function estimate(
     const outcome = await attempt(environment, message, gas)
     return outcome !== undefined && outcome.failure === undefined
   }
-  // An inner call gets at most 63/64 of the gas, and a call with value needs its stipend to be there.
+  // An inner call gets at most 63/64 of the gas, and a call with value needs its stipend to be
+  // available.
   const likely = ((first.gasUsed + CALL_STIPEND) * 64n) / 63n
   if (likely < high) {
     if (await succeeds(likely)) high = likely
@@ -89,7 +92,7 @@ export async function estimate(
   }
   while (low + 1n < high && (high - low) * 1000n >= high * TOLERANCE_PER_MILLE) {
     const middle = (high + low) / 2n
-    // Most transactions need little more than they use: stay near the lower bound.
+    // Most transactions need little more than they use, so the search stays near the lower bound.
     const gas = middle > low * 2n ? low * 2n : middle
     if (await succeeds(gas)) high = gas
     else low = gas
@@ -97,7 +100,10 @@ export async function estimate(
   return high
 }
 
-/** The requested gas or the block's gas limit, reduced to what the rules, the funds and the node allow. */
+/**
+ * Returns the requested gas or the block's gas limit, reduced to what the rules, the funds and the
+ * node allow.
+ */
 function highestLimit(
   request: CallRequest,
   message: CallMessage,
@@ -110,7 +116,7 @@ function highestLimit(
   const { maxFeePerGas = 0n, value = 0n } = message
   if (maxFeePerGas > 0n) {
     const balance = world.getSpendable(message.sender)
-    // Also where both are zero, as in geth: it cannot pay for any gas.
+    // Also where both are zero, as in geth: the account cannot pay for any gas.
     if (value >= balance) throw serverError('insufficient funds for transfer')
     const affordable = (balance - value) / maxFeePerGas
     if (affordable < high) high = affordable
@@ -138,15 +144,16 @@ async function attempt(
 }
 
 /**
- * Runs the native modules' begin of the block after the head, which distributes the fees of the head: a contract that withdraws rewards
- * then gets them too. Only the time and the proposer of that block are not known yet.
+ * Runs the native modules' begin of the block after the head, which distributes the head's fees: a
+ * contract that withdraws rewards then gets them too. Only that block's time and proposer are not
+ * known yet.
  */
 function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment): void {
   const { chain } = context.view
   const { headHeight } = chain
   const lastCommit = chain.seenCommit(headHeight)
   const validators = chain.validatorSetAt(headHeight)
-  // Nobody has signed block 0.
+  // Block 0 has no signatures.
   if (lastCommit === undefined || validators === undefined || headHeight === 0) return
   const { timeMs } = block
   const next = { height: headHeight + 1, timeMs, proposerAddress: ZERO_ADDRESS, lastCommit, evidence: [] }

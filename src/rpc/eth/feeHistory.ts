@@ -16,7 +16,10 @@ import { baseFeeAfterHead } from './nextBlock.ts'
 const MAX_BLOCKS = 1024
 const MAX_PERCENTILES = 100
 
-/** A count as clients write it: QUANTITY, a decimal string or a JSON number (geth: math.HexOrDecimal64). */
+/**
+ * Reads a count as clients write it: QUANTITY, a decimal string or a JSON number (geth:
+ * math.HexOrDecimal64).
+ */
 export const readBlockCount: ParamReader<number> = (json) => {
   const text = typeof json === 'string' ? json : typeof json === 'number' ? String(json) : undefined
   if (text === undefined) throw new TypeMismatch(jsonKind(json), 'math.HexOrDecimal64')
@@ -33,7 +36,7 @@ const readPercentile: ParamReader<number> = (json) => {
   return json
 }
 
-/** Reward percentiles; the method checks their order and range. */
+/** Reads reward percentiles; the method checks their order and range. */
 export const readPercentiles: ParamReader<readonly number[]> = listReader(readPercentile, '[]float64')
 
 export const feeHistory = defineMethod({
@@ -86,13 +89,16 @@ function checkPercentiles(percentiles: readonly number[]): void {
   })
 }
 
-/** As many as are decoded together where blocks are in segments, which takes some milliseconds. */
+/**
+ * Headers that are decoded together where blocks are in segments, which takes some milliseconds.
+ */
 const HEADERS_PER_PAUSE = 64
 
 /**
- * Headers in [from, to], ascending. Blocks that are not kept, or not with the receipts that rewards need, are left out at the lower end: fewer
- * blocks than a client asked for are an answer that it has to expect (execution-apis), and `oldestBlock` says where they begin. geth gives
- * null for the rewards of a block without receipts, which few clients understand.
+ * Returns the headers in [from, to], ascending. Blocks that are not retained, or whose
+ * receipts are not although rewards need them, are left out at the lower end. Clients have to
+ * expect fewer blocks than they requested (execution-apis); `oldestBlock` is the first one. For the
+ * rewards of a block without receipts geth returns null, which few clients understand.
  */
 async function headersOf(
   chain: ChainReader,
@@ -112,7 +118,10 @@ async function headersOf(
   return headers.reverse()
 }
 
-/** Tips at the percentiles of the block's gas, ascending by tip; zeros for an empty block. */
+/**
+ * Returns the tips at the percentiles of the block's gas, ascending by tip; zeros for an empty
+ * block.
+ */
 function rewards(chain: ChainReader, header: EthereumHeader, percentiles: readonly number[]): bigint[] {
   if (header.gasUsed === 0n) return percentiles.map(() => 0n)
   const transactions = chain.transactions(header.number)
@@ -138,7 +147,7 @@ function blobFee(header: EthereumHeader, config: Pick<ChainConfig, 'forks'>): bi
   return header.excessBlobGas === undefined ? 0n : blobBaseFee(header.excessBlobGas, forkAt(config, header.number))
 }
 
-/** EIP-4844: six blobs of 2^17 gas a block; EIP-7691: nine. */
+/** Returns the most blob gas per block. EIP-4844: six blobs of 2^17 gas; EIP-7691: nine. */
 function maxBlobGas(header: EthereumHeader, config: Pick<ChainConfig, 'forks'>): number {
   return (includesFork(forkAt(config, header.number), 'prague') ? 9 : 6) * 2 ** 17
 }

@@ -21,14 +21,14 @@ export const maxPriorityFeePerGas = defineMethod({
   run: ({ view }) => toQuantity(suggestTip(view.chain)),
 })
 
-/** Of the next block; null before London. */
+/** The next block's base fee; null before London. */
 export const baseFee = defineMethod({
   name: 'eth_baseFee',
   runs: 'socket',
   run: ({ view, chain }) => toNullableQuantity(baseFeeAfterHead(view, chain)),
 })
 
-/** The chain takes no blob transactions, so it stays at its minimum of 1 wei. */
+/** The chain takes no blob transactions, so the fee stays at its minimum of 1 wei. */
 export const blobBaseFee = defineMethod({
   name: 'eth_blobBaseFee',
   runs: 'socket',
@@ -39,8 +39,9 @@ export const blobBaseFee = defineMethod({
 })
 
 /**
- * A gas price with which a transaction should get into a block, in wei: the next base fee with some room to rise, and the suggested
- * tip. Legacy transactions pay all of it, so it stays within 1.25 times the base fee where the tip allows that.
+ * Returns a gas price with which a transaction should get into a block, in wei: the next base fee
+ * with some room to rise, plus the suggested tip. A legacy transaction pays the whole price, so it
+ * stays within 1.25 times the base fee where the tip allows that.
  */
 export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
   const withRoom = (baseFee * 11n) / 10n + tip
@@ -50,26 +51,27 @@ export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
   return bound > least ? bound : least
 }
 
-/** wei per gas: what is suggested while blocks have room. */
+/** The tip that is suggested while blocks have room, in wei per gas. */
 export const IDLE_TIP = 100_000_000n
 
-/** Blocks that are looked at, counted from the head: 8 seconds of the chain. */
+/** Blocks that are examined, counted from the head: 8 seconds of the chain. */
 const WINDOW = 20
 /** Per mille of its gas limit from which a block counts as full. */
 const FULL_PER_MILLE = 900n
-/** The newest full blocks whose tips are read. */
+/** How many of the newest full blocks have their tips read. */
 const SAMPLED_BLOCKS = 4
 /** As in geth's oracle: the number of lowest tips taken from each block, and the percentile of all of them. */
 const TIPS_PER_BLOCK = 3
 const PERCENTILE = 60
-/** wei per gas: the most that is suggested (geth: 500 gwei). */
+/** The highest suggested tip, in wei per gas (geth: 500 gwei). */
 const MAX_TIP = 500_000_000_000n
 
 type Chain = Pick<ChainReader, 'headHeight' | 'header' | 'transactions'>
 
 /**
- * The tip that a transaction should offer, in wei per gas. It is a constant unless at least half of the last blocks are
- * full: an oracle over mostly empty blocks would only oscillate, since any tip gets in.
+ * Returns the tip that a transaction should offer, in wei per gas. It is a constant unless at least
+ * half of the last blocks are full: an oracle over mostly empty blocks would only oscillate, since
+ * any tip gets in.
  */
 export function suggestTip(chain: Chain): bigint {
   const from = Math.max(0, chain.headHeight - WINDOW + 1)

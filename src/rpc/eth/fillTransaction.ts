@@ -56,7 +56,7 @@ async function fill(context: RpcContext, request: CallRequest): Promise<Unsigned
   }
 }
 
-/** @throws RpcError with geth's text for fields that contradict each other */
+/** Checks the request. @throws RpcError with geth's text for fields that contradict each other */
 function checkRequest(request: CallRequest, evmChainId: bigint): void {
   const { data, input, to, blobVersionedHashes, authorizationList } = request
   if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
@@ -77,7 +77,10 @@ function checkRequest(request: CallRequest, evmChainId: bigint): void {
 
 type Fees = Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
-/** Given fees stay; a missing tip is the suggested one, a missing cap leaves room for the base fee to double. */
+/**
+ * Completes the fees. Those of the request stay; a missing tip is the suggested one, a missing cap
+ * leaves room for the base fee to double.
+ */
 function fillFees({ view, chain }: RpcContext, request: CallRequest): Fees {
   const { gasPrice, maxFeePerGas } = request
   if (gasPrice !== undefined) {
@@ -91,14 +94,17 @@ function fillFees({ view, chain }: RpcContext, request: CallRequest): Fees {
   return { maxFeePerGas: cap, maxPriorityFeePerGas: tip }
 }
 
-/** The type that the fields of the request need; EIP-1559 by default. */
+/** Returns the type that the fields of the request need; EIP-1559 by default. */
 function typeOf({ gasPrice, accessList, authorizationList }: CallRequest): 0 | 1 | 2 | 4 {
   if (authorizationList !== undefined) return 4
   if (gasPrice === undefined) return 2
   return accessList === undefined ? 0 : 1
 }
 
-/** Gas is estimated with the fees of the transaction, so that it fails for an account that cannot pay. */
+/**
+ * Returns the fees to estimate gas with: the transaction's own, so that the estimate fails for an
+ * account that cannot pay.
+ */
 function estimationFees(type: number, fees: Fees): Partial<CallRequest> {
   return type < 2 ? { gasPrice: fees.maxFeePerGas } : fees
 }
@@ -109,7 +115,9 @@ async function nextNonce({ view, txs }: RpcContext, from: Uint8Array): Promise<b
   return pooled > nonce ? pooled : nonce
 }
 
-/** geth's JSON of an unsigned transaction (types.Transaction), with zeros for the signature. */
+/**
+ * Formats an unsigned transaction as geth does (types.Transaction), with zeros for the signature.
+ */
 function formatUnsigned(transaction: UnsignedTransaction, raw: Uint8Array): JsonObject {
   const { type, to, maxFeePerGas, maxPriorityFeePerGas } = transaction
   return {

@@ -21,13 +21,16 @@ export interface FilterMethodsOptions {
   readonly views: ViewPool
 }
 
-/** A log filter with the JSON that it was read from. */
+/** Reads a log filter, together with its JSON. */
 const readFilterRequest: ParamReader<{ readonly filter: LogFilter; readonly json: unknown }> = (json) => ({
   filter: readLogFilter(json),
   json,
 })
 
-/** Filters of the eth namespace (geth: eth/filters/api.go). Logs are looked up as eth_getLogs does, in view threads. */
+/**
+ * Creates the filter methods of the eth namespace (geth: eth/filters/api.go). Logs are looked up as
+ * by eth_getLogs, in view threads.
+ */
 export function createFilterMethods({ filters, views }: FilterMethodsOptions): readonly RpcMethod[] {
   const add = async ({ view, scope }: RpcContext, spec: FilterSpec): Promise<string> => {
     const id = await filters.add(spec, view.chain.headHeight, scope.client)
@@ -86,7 +89,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
   ]
 }
 
-/** Only new blocks are watched, within the range where the filter has one. */
+/** Returns the filter to watch with: only new blocks, within the filter's range if it has one. */
 function logSpec(chain: ChainReader, filter: LogFilter, json: unknown): FilterSpec {
   const { blockHash, fromBlock, toBlock, addresses, topics } = filter
   const { from, to } = watchedRange(chain, filter)
@@ -104,7 +107,7 @@ function logSpec(chain: ChainReader, filter: LogFilter, json: unknown): FilterSp
   }
 }
 
-/** The range as the client wrote it, without the other fields of the object. */
+/** Returns the range as the client wrote it, without the other fields of the object. */
 function rangeFields(json: unknown, read: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const fields = new Map(Object.entries(json as object))
   const present = Object.keys(read).filter((key) => read[key] !== undefined)
@@ -120,7 +123,10 @@ function blockHashes(chain: ChainReader, { from, to }: Extract<FilterPoll, { kin
   return hashes
 }
 
-/** Whole transactions that are decoded and written in a row, about 3 ms; then other connections have their turn. */
+/**
+ * Whole transactions that are decoded and formatted in a row (about 3 ms), before other connections
+ * have their turn.
+ */
 const TRANSACTIONS_PER_TURN = 64
 
 async function pooledJson(
@@ -141,8 +147,9 @@ function formatPooled({ raw, hash, sender }: PooledTransaction, full: boolean): 
 }
 
 /**
- * The logs of the blocks that a poll covers, as JSON text. When they exceed what eth_getLogs answers at once, only those of the first
- * blocks; the next poll continues from there. After any other failure the next poll covers the same blocks again.
+ * Returns the logs of the blocks that a poll covers, as JSON text. When they exceed the limits of
+ * eth_getLogs, only those of the first blocks are returned, and the next poll continues from there.
+ * After any other failure the next poll covers the same blocks again.
  */
 async function newLogs(
   { filters, views }: FilterMethodsOptions,

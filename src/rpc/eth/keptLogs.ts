@@ -8,19 +8,25 @@ export interface LogText {
   readonly text: () => string
 }
 
-/** The logs of the blocks that were looked into last. */
+/** Cache of the logs of blocks that were read last. */
 export interface KeptLogs {
-  /** The logs of a block where they are kept: to read others takes a hundred times as long. */
+  /** Returns the cached logs of a block; reading uncached ones takes a hundred times as long. */
   find(chain: Pick<ChainReader, 'headHeight' | 'oldestBlock'>, height: number): readonly LogText[] | undefined
   keep(height: number, logs: readonly LogText[]): void
 }
 
-/** What a block, a log and each of its topics take, with the text but for the log's data. */
+/**
+ * Memory of a block, of a log and of each of its topics, including the text but without the log's
+ * data.
+ */
 const BLOCK_BYTES = 200
 const LOG_BYTES = 1_000
 const TOPIC_BYTES = 200
 
-/** @param maxBytes of all blocks; none that takes more than an eighth of them is kept */
+/**
+ * Creates the cache.
+ * @param maxBytes of all blocks; a block that takes more than an eighth is not cached
+ */
 export function createKeptLogs(maxBytes: number): KeptLogs {
   const kept = new BoundedCache<readonly LogText[]>(maxBytes, (_, logs) => bytesOf(logs))
   return {
@@ -32,7 +38,7 @@ export function createKeptLogs(maxBytes: number): KeptLogs {
   }
 }
 
-/** With the texts, whether they were made or not. */
+/** Returns the memory of logs with their texts, whether these were made or not. */
 function bytesOf(logs: readonly LogText[]): number {
   let bytes = BLOCK_BYTES
   for (const { log } of logs) bytes += LOG_BYTES + log.topics.length * TOPIC_BYTES + log.data.length * 3

@@ -13,10 +13,13 @@ import { logTextsOf } from './blockLogs.ts'
 import { findReceipts, heightOfTag, prunedHistory, settledHeight } from './blockLookup.ts'
 import { createKeptLogs, type KeptLogs, type LogText } from './keptLogs.ts'
 
-/** What a log has to match. */
+/** Criteria of a log. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 
-/** Kept logs that are looked at between two pauses: to match and to write them takes a few microseconds each at most. */
+/**
+ * Cached logs that are examined between two pauses: matching and formatting takes a few
+ * microseconds each at most.
+ */
 const LOGS_PER_PAUSE = 200
 
 const NO_KEPT_LOGS = createKeptLogs(0)
@@ -40,7 +43,10 @@ export const getLogs = defineMethod({
   },
 })
 
-/** Users of one application, and indexers that share a node, ask for the same logs. Undefined for a range that has to be refused. */
+/**
+ * Returns the request with the range resolved: users of one application, and indexers that share a
+ * node, request the same logs. Undefined for a range that has to be refused.
+ */
 function settledLogs(
   chain: ChainReader,
   { blockHash, fromBlock = 'latest', toBlock = 'latest', addresses, topics }: LogFilter,
@@ -58,7 +64,7 @@ function settledLogs(
   return { from, to, method: 'eth_getLogs', params: [filter] }
 }
 
-/** What a search has found so far. */
+/** Logs that a search has found so far. */
 interface FoundLogs {
   readonly texts: string[]
   /** a lower bound of the answer's length */
@@ -71,7 +77,7 @@ export interface LogRange {
   readonly to: number
 }
 
-/** Looks through blocks for the logs of a filter, in order, until the time of a log scan has passed. */
+/** Searches blocks for the logs of a filter, in order, until the time of a log scan is over. */
 export class LogScan {
   readonly #chain: ChainReader
   readonly #filter: LogFilter
@@ -89,7 +95,10 @@ export class LogScan {
     this.#matches = logMatcher(filter)
   }
 
-  /** The matching logs of each block that the index names. @throws ExecutionTimeout, RpcError */
+  /**
+   * Yields the matching logs of each block that the index names.
+   * @throws ExecutionTimeout, RpcError
+   */
   async *matches(range: LogRange): AsyncGenerator<{ readonly height: number; readonly logs: readonly LogText[] }> {
     for await (const heights of candidateHeights(this.#chain, this.#filter, range, this.#pause)) {
       for (const height of heights) {
@@ -106,7 +115,10 @@ export class LogScan {
   }
 }
 
-/** @throws RpcError for a range that is wrong, too long or no longer kept */
+/**
+ * Resolves the range of a filter.
+ * @throws RpcError for a range that is wrong, too long or no longer retained
+ */
 export function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilter, maxBlocks: number): LogRange {
   if (blockHash !== undefined) {
     const height = chain.heightOf(blockHash)
@@ -116,14 +128,15 @@ export function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: L
   if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
   const from = heightOfTag(chain, fromBlock ?? 'latest')
   const to = heightOfTag(chain, toBlock ?? 'latest')
-  // Beyond the head, where nobody knows it yet, geth takes `latest` for the highest of all numbers (eth/filters/filter.go).
+  // geth takes `latest` for the highest of all numbers (eth/filters/filter.go), so it also comes
+  // after numbers above the head.
   const isFromLatest = (fromBlock ?? 'latest') === 'latest'
   const isBeyondHead = to > chain.headHeight
   if (from > to || (isFromLatest && isBeyondHead)) throw reversedRange()
   if (isBeyondHead) throw invalidParams('block range extends beyond current head block')
-  // A single block is looked into: some without receipts have no logs either.
+  // A single block is read: some blocks without receipts have no logs either.
   if (from < chain.oldestBlock && from < to) throw prunedHistory(chain)
-  // −32005 rather than −32602: clients then ask for a smaller range
+  // −32005 rather than −32602: clients then ask for a smaller range.
   if (to - from >= maxBlocks) {
     throw new RpcError(RPC_CODES.limitExceeded, `exceed maximum block range ${maxBlocks}`)
   }
@@ -131,7 +144,8 @@ export function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: L
 }
 
 /**
- * The range of new blocks that a filter or a subscription watches; undefined: without an end on that side.
+ * Returns the range of new blocks that a filter or a subscription watches; undefined bounds are
+ * open.
  * @throws RpcError with geth's text for a range that is wrong
  */
 export function watchedRange(
@@ -149,7 +163,7 @@ function reversedRange(): RpcError {
   return invalidParams('invalid block range params')
 }
 
-/** Heights of blocks that the index names, ascending; a single block is read without the index. */
+/** Yields the heights that the index names, ascending; a single block is read without the index. */
 async function* candidateHeights(
   chain: ChainReader,
   { addresses, topics }: LogFilter,
@@ -160,7 +174,10 @@ async function* candidateHeights(
   else yield* chain.logHeights({ addresses, topics }, from, to, pause)
 }
 
-/** The logs of a block that are not kept yet. @throws RpcError when the database has them no more */
+/**
+ * Reads the logs of a block into the cache.
+ * @throws RpcError when the database no longer has them
+ */
 function readLogs(chain: ChainReader, height: number, kept: KeptLogs): readonly LogText[] {
   const block = findReceipts(chain, byNumber(height))
   if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
@@ -185,7 +202,7 @@ function addMatches(
   }
 }
 
-/** The logs of a block, in order. @throws Error when the block has no receipts */
+/** Returns the logs of a block, in order. @throws Error when the block has no receipts */
 export function readBlockLogs(
   chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>,
   height: number,
@@ -201,8 +218,9 @@ export function readBlockLogs(
 }
 
 /**
- * A test of logs against addresses and topics: any of the addresses, and in each position any of the topics. A position
- * without topics matches any, but the log must have it (geth: filters.filterLogs).
+ * Returns a test of logs against addresses and topics: any of the addresses, and in each position
+ * any of the topics. A position without topics matches any topic, but the log must have it (geth:
+ * filters.filterLogs).
  */
 export function logMatcher({ addresses, topics }: LogCriteria): (log: Log) => boolean {
   const wantedAddresses = new Set(addresses.map(bytesKey))

@@ -9,11 +9,11 @@ import { type LogRange, LogScan, rangeOf } from './logs.ts'
 
 interface CursorRequest {
   readonly filter: LogFilter
-  /** the block from which on the client wants the rest */
+  /** the block from which on the client wants the remaining logs */
   readonly cursor: number | undefined
 }
 
-/** A filter as of eth_getLogs, with the `cursor` of an earlier answer. */
+/** Reads a filter as of eth_getLogs, with the `cursor` of an earlier answer. */
 const readCursorRequest: ParamReader<CursorRequest> = (json) => {
   const filter = readLogFilter(json)
   const { cursor } = json as { readonly cursor?: unknown }
@@ -31,13 +31,18 @@ function readCursor(text: string): number {
   }
 }
 
-/** Blocks that one answer covers, as many times what eth_getLogs may cover: a rare log is found with few requests. */
+/**
+ * Most blocks of one answer, in multiples of what eth_getLogs may cover: a rare log is found with
+ * few requests.
+ */
 const MAX_STEPS = 100
 
 /**
- * Logs of a range of blocks of any length, a part in each answer (MegaETH). A cursor stands before a block: an answer has all matching logs
- * of the blocks that it covers, so that with the cursor nothing is left out or sent twice. An answer without one completes the range.
- * An answer ends where it is full, after {@link MAX_STEPS} times RPC_LOG_BLOCK_RANGE blocks, or with half of the time of a log scan.
+ * Logs of a range of any length, a part in each answer (MegaETH). A cursor is the block from which
+ * the next answer continues. An answer has all matching logs of the blocks that it covers, so
+ * clients get each log exactly once. An answer without a cursor completes the range. An answer ends
+ * when it is full, after {@link MAX_STEPS} times RPC_LOG_BLOCK_RANGE blocks, or after half the time
+ * of a log scan.
  */
 export const getLogsWithCursor = defineMethod({
   name: 'eth_getLogsWithCursor',
@@ -51,7 +56,10 @@ export const getLogsWithCursor = defineMethod({
   },
 })
 
-/** The blocks that are left; undefined: none. @throws RpcError as eth_getLogs, but for long ranges */
+/**
+ * Returns the remaining blocks; undefined: there are none.
+ * @throws RpcError as eth_getLogs, except for long ranges
+ */
 function wholeRange(
   { view }: Pick<RpcContext, 'view'>,
   filter: LogFilter,
@@ -62,7 +70,7 @@ function wholeRange(
   if (typeof fromBlock === 'number' && cursor < fromBlock) throw invalidParams('the cursor is before fromBlock')
   const { headHeight } = view.chain
   const isBeyond = typeof toBlock === 'number' ? cursor > toBlock : cursor > headHeight
-  // There was nothing more before the cursor's block was decided, or a range that ended there.
+  // There was nothing left before the cursor's block was decided, or the range ended there.
   if (isBeyond) return undefined
   return rangeOf(view.chain, { ...filter, fromBlock: cursor }, Number.POSITIVE_INFINITY)
 }
@@ -91,7 +99,7 @@ async function scan(context: RpcContext, filter: LogFilter, { from, to }: LogRan
     }
   } catch (error) {
     if (!(error instanceof ExecutionTimeout)) throw error
-    // What was found so far is whole up to `next`.
+    // The logs that were found are complete up to `next`.
     if (next === from) throw timedOut()
   }
   return { texts: page.texts, next: next > to ? undefined : next }
@@ -108,8 +116,8 @@ class PageOfLogs {
   }
 
   /**
-   * Adds the logs of a block; false: the page is full. A page has at least one block with logs, however many these are, so that a client
-   * comes to the end.
+   * Adds the logs of a block; false: the page is full. A page takes at least one block with logs,
+   * however many these are, so that the client makes progress.
    * @throws RpcError when the logs of one block are too large for an answer
    */
   add(texts: readonly string[]): boolean {
@@ -128,5 +136,5 @@ class PageOfLogs {
   }
 }
 
-/** What an answer has besides its logs, with a long id. */
+/** Bytes of an answer besides its logs, with a long id. */
 const ENVELOPE_BYTES = 1_024

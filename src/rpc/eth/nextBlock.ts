@@ -12,14 +12,14 @@ type View = Pick<NodeView, 'stateAt'> & {
   readonly chain: Pick<ChainReader, 'headHeight' | 'header' | 'hash' | 'blockId'>
 }
 
-/** The head's header. @throws RpcError before the genesis block is there */
+/** Returns the head's header. @throws RpcError before the genesis block is stored */
 export function headHeader(reader: Pick<ChainReader, 'headHeight' | 'header'>): EthereumHeader {
   const header = reader.header(reader.headHeight)
   if (header === undefined) throw serverError('header not found')
   return header
 }
 
-/** Base fee of the block after the head, wei per gas; undefined before London. */
+/** Returns the base fee of the block after the head, wei per gas; undefined before London. */
 export function baseFeeAfterHead(view: Pick<View, 'stateAt' | 'chain'>, chain: RunningParams): bigint | undefined {
   const { baseFeePerGas, gasUsed, gasLimit } = headHeader(view.chain)
   if (baseFeePerGas === undefined) return undefined
@@ -32,8 +32,8 @@ function paramsAfterHead({ chain, stateAt }: Pick<View, 'stateAt' | 'chain'>, ge
 }
 
 /**
- * The header of the next block as far as it is known now: no transactions, the state of the head, and the head's proposer,
- * since the next one is not known.
+ * Returns the header of the next block as far as it is known now: no transactions, the state of the
+ * head, and the head's proposer, since the next one is not known.
  */
 export function nextHeader(view: View, chain: Chain, nowMs: number): EthereumHeader {
   const reader = view.chain

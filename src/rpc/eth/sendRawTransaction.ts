@@ -26,7 +26,10 @@ export const sendRawTransaction = defineMethod({
 
 /** Milliseconds. Two seconds are five blocks (EIP-7966 proposes this default). */
 const DEFAULT_TIMEOUT_MS = 2_000
-/** Milliseconds. A request ends after 30 seconds; an answer before that still has the transaction's hash. */
+/**
+ * Milliseconds. A request ends after 30 seconds; an answer before then still has the transaction's
+ * hash.
+ */
 const MAX_TIMEOUT_MS = 25_000
 
 /** Milliseconds as a JSON number (geth) or a QUANTITY (viem). */
@@ -38,8 +41,9 @@ const readTimeout: ParamReader<number> = (json) => {
 }
 
 /**
- * Sends a transaction and answers with its receipt once it is in a block (EIP-7966). One whose nonce is above the account's next is refused
- * with the next nonce, and is not in the pool then: a client that sends another in its place must not have sent both.
+ * Sends a transaction and answers with its receipt once it is in a block (EIP-7966). If its nonce
+ * is above the account's next one, the transaction is refused with the next nonce and is not in the
+ * pool: a client that sends a replacement must not end up with both in the pool.
  */
 export const sendRawTransactionSync = defineMethod({
   name: 'eth_sendRawTransactionSync',
@@ -79,7 +83,7 @@ export const sendRawTransactionSync = defineMethod({
 const GAP_WAIT_MS = 1_000
 
 /**
- * Waits at most for the next block until the transactions before `nonce` are there.
+ * Waits until the transactions before `nonce` are in the pool, at most for the next block.
  * @throws RpcError with the account's next nonce when they are not
  */
 async function checkNonceGap(context: RpcContext, nonce: bigint, sender: Address, waitMs: number): Promise<void> {
@@ -95,17 +99,18 @@ async function checkNonceGap(context: RpcContext, nonce: bigint, sender: Address
   )
 }
 
-/** The nonce after the sender's transactions that can be in the next block. */
+/** Returns the nonce after the sender's transactions that can be in the next block. */
 async function nextNonce(view: NodeView, { txs }: Pick<RpcContext, 'txs'>, sender: Address): Promise<bigint> {
   const pooled = (await txs.pendingNonce(sender)) ?? 0n
   const { nonce = 0n } = selectState(view, LATEST).state.getAccount(sender) ?? {}
-  // The pool may not have counted the newest block yet, or this view may be older than the pool's.
+  // The pool may not have processed the newest block yet, or this view may be older than the
+  // pool's.
   return pooled > nonce ? pooled : nonce
 }
 
 /**
- * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before its first `await`: the
- * pool sees transactions in the order of the calls.
+ * Decodes a transaction, checks what needs no state, recovers its sender and hands it to the pool,
+ * all before its first `await`: the pool sees transactions in the order of the calls.
  * @throws RpcError with geth's text when it is refused
  */
 export async function submit(context: RpcContext, raw: Uint8Array): Promise<Hash> {
@@ -113,7 +118,7 @@ export async function submit(context: RpcContext, raw: Uint8Array): Promise<Hash
   return add(context, transaction, readSender(transaction, context.chain))
 }
 
-/** @throws RpcError with geth's text when the pool refuses it */
+/** Adds a transaction to the pool. @throws RpcError with geth's text when the pool refuses it */
 async function add(
   { txs, scope }: Pick<RpcContext, 'txs' | 'scope'>,
   transaction: Transaction,
@@ -127,12 +132,13 @@ async function add(
 /** EIP-4844's type byte: the chain takes no blobs. */
 const BLOB_TRANSACTION = 0x03
 
-/** What the operator takes of clients, of what may be in blocks. */
+/** The operator's limits for transactions from clients, stricter than the rules of blocks. */
 export type TransactionLimits = Pick<RpcLimits, 'feeCapAcoin' | 'acceptsUnprotected'>
 
 /**
- * @throws RpcError with geth's text for bytes that are no transaction, for a fee above the operator's cap, and for one without a chain ID
- *   unless the operator takes those
+ * Decodes a transaction.
+ * @throws RpcError with geth's text for malformed bytes, for a fee above the operator's cap, and
+ *   for a transaction without a chain ID unless the operator accepts those
  */
 export function readRawTransaction(
   raw: Uint8Array,
@@ -146,7 +152,10 @@ export function readRawTransaction(
   return transaction
 }
 
-/** The sender by the signature. @throws RpcError with geth's text when the signature is wrong or for another chain */
+/**
+ * Recovers the sender from the signature.
+ * @throws RpcError with geth's text when the signature is wrong or for another chain
+ */
 export function readSender(
   transaction: Transaction,
   { evmChainId, allowsUnprotected }: Pick<ChainConfig, 'evmChainId' | 'allowsUnprotected'>,
@@ -171,13 +180,13 @@ function checkFeeCap({ maxFeePerGas, gasLimit }: Transaction, capAcoin: bigint):
   throw serverError(`tx fee (${inEther(fee)} ether) exceeds the configured cap (${inEther(capAcoin)} ether)`)
 }
 
-/** With two decimals, as Go's %.2f. */
+/** Formats an amount in ether with two decimals, as Go's %.2f. */
 function inEther(amount: bigint): string {
   const hundredths = (amount + 5n * 10n ** 15n) / 10n ** 16n
   return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, '0')}`
 }
 
-/** Milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
+/** Formats milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
 function goDuration(ms: number): string {
   return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
 }

@@ -21,26 +21,35 @@ import type { ContextLease, ShortCalls } from '../jsonrpc/runMethod.ts'
 import type { CallOutcome } from '../jsonrpc/shortForm.ts'
 import { blockFor } from './call.ts'
 
-/** What the calls of a socket thread may take. Which of it is reached decides where a call runs, never what it answers. */
+/** Limits of a short call. Which limit is reached decides where the call runs, never its result. */
 interface ShortCallLimits {
-  /** gas of the EVM that an attempt may use: ten times what most calls of tokens take */
+  /** EVM gas that an attempt may use: ten times what most token calls take */
   readonly work: bigint
-  /** gas of Ethereum's slower precompiles that it may use: a call of ecrecover or two */
+  /**
+   * gas that an attempt may use in Ethereum's slower precompiles: enough for a call of ecrecover or
+   * two
+   */
   readonly precompileGas: bigint
-  /** reads of the database that it may make, at 5 to 100 µs each; what the caches have is free */
+  /**
+   * database reads that an attempt may make, at 5 to 100 µs each; reads from the caches are free
+   */
   readonly reads: number
-  /** milliseconds of attempts in one turn of the event loop, after which the calls of the turn go to view threads … */
+  /**
+   * milliseconds of attempts in one turn of the event loop, after which the turn's calls go to view
+   * threads …
+   */
   readonly turnMs: number
   /**
-   * … if their code used so much gas, with 3,000 for each attempt: where the thread had to wait for a processor, time passed without any
-   * work. It is that of 50 calls of a token, or of six of the slowest code, which take as long.
+   * … if their code used this much gas, with 3,000 for each attempt: when the thread had to wait
+   * for a processor, time has passed without any work. It is the gas of 50 token calls, or of six
+   * of the slowest code, which take as long.
    */
   readonly turnGas: number
-  /** attempts of one client in vain, between two blocks */
+  /** wasted attempts of one client between two blocks */
   readonly clientDrops: number
 }
 
-/** By `bench/shortCalls.ts` the slowest code takes 0.4 ms for it. */
+/** By `bench/shortCalls.ts` the slowest code takes 0.4 ms for this much work. */
 export const SHORT_CALL_LIMITS: ShortCallLimits = {
   work: 50_000n,
   precompileGas: 7_000n,
@@ -52,18 +61,27 @@ export const SHORT_CALL_LIMITS: ShortCallLimits = {
 
 /** The wasm engine has no older rules. */
 const FIRST_FORK = 'cancun'
-/** What stands for the work of an attempt without its code. */
+/** Gas that an attempt counts as, in addition to its code's. */
 const ATTEMPT_GAS = 3_000
-/** Contracts and functions that are remembered to take long, of at most 60 characters each; then all are forgotten, and after so many blocks. */
+/**
+ * Most contracts and functions that are remembered as long-running, with at most 60 characters
+ * each. All are forgotten when there are more, and after LONG_BLOCKS blocks.
+ */
 const MAX_LONG = 4_096
 const LONG_BLOCKS = 32
-/** Clients whose attempts in vain are counted; beyond them nobody new may try until the next block. */
+/**
+ * Most clients whose wasted attempts are counted; when there are more, no further client may try
+ * until the next block.
+ */
 const MAX_CLIENTS = 4_096
 
-/** What runs the code of short calls. */
+/** The engine of short calls. */
 interface ShortEngine {
   readonly engine: ImmediateEngine
-  /** those of the chain's own precompiles that do no more than their gas tells; an attempt that comes upon another is dropped */
+  /**
+   * the chain's own precompiles whose work their gas measures; an attempt that hits another one is
+   * dropped
+   */
   readonly lightPrecompiles: readonly StatefulPrecompile[]
 }
 
@@ -73,54 +91,55 @@ type DropReason = 'work' | 'reads' | 'precompile'
 /** The call's answer in JSON, or why it is left to a view thread. */
 type Outcome = { readonly answer: string } | Refusal
 
-/** An attempt is given up where it does something that it may not do. */
+/** Thrown when an attempt reaches something that it may not do. */
 class CallDropped extends Error {
   override readonly name = 'CallDropped'
 }
 
-/** One for all: nobody sees it, and to collect a stack takes longer than the attempt. */
+/** A single instance: no caller sees it, and collecting a stack takes longer than the attempt. */
 const DROPPED = new CallDropped('the call is left to a view thread')
 
 export interface ShortCallsOptions {
   readonly chain: ChainConfig
   readonly lease: (scope: CallScope) => ContextLease
-  /** of the newest head */
+  /** height of the newest head */
   readonly headHeight: () => number
-  /** loads it, at the first call */
+  /** loads the engine, at the first call */
   readonly openEngine: () => Promise<ShortEngine>
-  /** of a clock that only ever goes on */
+  /** monotonic clock */
   readonly nowMs: () => number
   readonly onError: (error: unknown) => void
   readonly metrics?: Pick<SocketMetrics, 'shortCallsTotal'> | undefined
-  /** by default what is right in a node */
+  /** by default the limits of a node */
   readonly limits?: Partial<ShortCallLimits>
 }
 
-/** What code runs with, once it is loaded. */
+/** The engine and precompiles, once they are loaded. */
 interface Loaded {
   readonly engine: ImmediateEngine
   readonly precompiles: PrecompileTable
 }
 
-/** What all calls on one head have in common. */
+/** State that all calls on one head share. */
 interface Head {
   readonly view: NodeView
   readonly height: number
   readonly state: StateReader
   readonly rules: Rules
   readonly block: BlockContext
-  /** as calls see it that pay nothing */
+  /** the block as calls see it that pay nothing */
   readonly freeBlock: BlockContext
 }
 
 /**
- * Tries calls of code in the thread that holds the connection: most take less than the way to a view thread and back. Nothing waits in
- * between, so an attempt is bounded ({@link ShortCallLimits}) and dropped where it reaches a bound; the call then runs in a view thread from
- * the start. An attempt that ends has the view thread's answer: the same code runs on the same state with the same gas, and what it may not
- * do drops it.
+ * Tries code calls in the thread that holds the connection: most take less time than the way to a
+ * view thread and back. An attempt never waits, so it is bounded ({@link ShortCallLimits}) and
+ * dropped when it reaches a bound; the call then runs in a view thread from the start. An attempt
+ * that completes has the same result as in a view thread: the same code runs on the same state with
+ * the same gas, and an attempt that would need anything else is dropped.
  *
- * Calls with overrides, on other blocks than the head, and with rare fields go to view threads at once, as those of what has turned out to
- * take long.
+ * Calls with overrides, on blocks other than the head, or with rare fields go to view threads at
+ * once. So do calls of functions that have turned out to take long.
  */
 export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   const { chain, lease, metrics, nowMs } = options
@@ -129,14 +148,14 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   /** by `ShortForm.target` */
   const long = new Set<string>()
   let longSince = 0
-  /** attempts in vain since the last block, by client */
+  /** wasted attempts since the last block, by client */
   const drops = new Map<string, number>()
   let countedHeight = 0
   let loaded: Loaded | undefined
   let isLoading = false
   let head: Head | undefined
 
-  // of the attempt that runs
+  // of the current attempt
   let reads = 0
   let dropped: DropReason | undefined
 
@@ -148,7 +167,10 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     reads++
     if (reads > limits.reads) drop('reads')
   }
-  /** Counts what runs take of the turn. What fails uses all gas, which is not what it worked. */
+  /**
+   * Counts the work of runs for the turn. A failed run uses up all its gas, which says nothing
+   * about its work.
+   */
   const metered = (engine: ImmediateEngine): ImmediateEngine => ({
     name: engine.name,
     run: ((message: Message, environment: ExecutionEnvironment & { readonly yield?: undefined }) => {
@@ -171,7 +193,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
         precompiles: precompilesOf(chain, lightPrecompiles, () => drop('precompile')),
       }
     } catch (error) {
-      // Not tried again: view threads answer, as they do where there is no such engine.
+      // Not tried again: view threads answer, as on nodes without this engine.
       options.onError(error)
     }
   }
@@ -197,14 +219,14 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
         return view.chain.hash(number)
       },
     }
-    // Only precompiles see the milliseconds, and the light ones do not look.
+    // Only precompiles see the milliseconds, and the light ones do not read them.
     const block = blockContextOf(header, header.timestamp * 1_000, reader, rules)
     const state = rememberAccounts(view.stateAt(height, countRead))
     return { view, height, state, rules, block, freeBlock: blockFor({}, block) }
   }
 
   const runOn = (head: Head, { engine, precompiles }: Loaded, message: CallMessage): CallOutcome => {
-    // A byte takes a few nanoseconds, as a unit of gas.
+    // A byte takes a few nanoseconds, like a unit of gas.
     turn.spend(message.data?.length ?? 0)
     const { block, freeBlock, rules, state } = head
     const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
@@ -226,7 +248,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     return outcome
   }
 
-  /** The answer, or why there is none. @throws RpcError, which is the call's answer */
+  /** Returns the call's result, or why a view thread has to run it. @throws RpcError, the result */
   const attempt = (method: RpcMethod, params: readonly unknown[], scope: CallScope, loaded: Loaded): Outcome => {
     const { context, release } = lease(scope)
     try {
@@ -264,7 +286,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     const outcome = attempt(method, params, scope, loaded)
     if (!isDrop(outcome)) return outcome
     drops.set(scope.client, inVain + 1)
-    // What was read is in the caches now: the next attempt comes further.
+    // The caches have now what was read, so the next attempt gets further.
     if (outcome !== 'reads') {
       if (long.size >= MAX_LONG) long.clear()
       long.add(target)
@@ -296,7 +318,10 @@ function isDrop(outcome: Outcome): outcome is DropReason {
   return outcome === 'work' || outcome === 'reads' || outcome === 'precompile'
 }
 
-/** The chain's own precompiles as attempts see them: `run` is in the place of all but the light ones. */
+/**
+ * Returns the chain's own precompiles as attempts see them: all but the light ones are replaced by
+ * `run`.
+ */
 function precompilesOf(
   { registeredPrecompiles }: ChainConfig,
   light: readonly StatefulPrecompile[],
@@ -307,7 +332,7 @@ function precompilesOf(
   return new Map(addresses.map((address) => [bytesKey(address), known.get(bytesKey(address)) ?? { address, run }]))
 }
 
-/** What the attempts of one turn of the event loop may take. */
+/** Creates the budget of the attempts in one turn of the event loop. */
 function createTurnBudget({ turnMs, turnGas }: Pick<ShortCallLimits, 'turnMs' | 'turnGas'>, nowMs: () => number) {
   let sinceMs: number | undefined
   let spent = 0

@@ -18,10 +18,12 @@ export interface PrecompileTables {
 }
 
 /**
- * Puts overrides into the state that calls will run on (geth: override.StateOverride.Apply), where they count as there before the calls.
- * An Ethereum precompile whose account is overridden, with whatever, is none any more, or answers at the address that it is moved to. A
- * precompile of the chain is switched off by other code or a move alone: a balance there must not make payments succeed that do nothing.
- * @param chain its stateful precompiles, and the gas of a block for Ethereum's slower ones
+ * Applies overrides to the state that calls will run on (geth: override.StateOverride.Apply), as if
+ * they were there before the calls. Any override of an Ethereum precompile's account turns the
+ * precompile off, or moves it to another address. A precompile of the chain is turned off only by
+ * other code or a move: with another balance alone it stays, since without it payments would
+ * succeed and do nothing.
+ * @param chain its stateful precompiles, and the gas per block for Ethereum's slower ones
  * @throws RpcError with geth's text
  */
 export function applyStateOverrides(
@@ -60,7 +62,10 @@ export function applyStateOverrides(
   return { precompiles, hiddenPrecompiles }
 }
 
-/** One of Ethereum's precompiles in the form of a chain's own, so that it can be at another address. */
+/**
+ * Returns one of Ethereum's precompiles in the form of a chain's own, so that it can have another
+ * address.
+ */
 function standardPrecompile(
   address: Address,
   { fork }: Rules,
@@ -70,7 +75,11 @@ function standardPrecompile(
   return { run: ({ data, gasLimit }) => runStandardPrecompile(address, data, gasLimit, fork, gas) }
 }
 
-/** @param isPrecompile whether the account remains a precompile of the chain, which reads no storage of its own */
+/**
+ * Applies the overrides of one account.
+ * @param isPrecompile whether the account remains a precompile of the chain, which reads no storage
+ *   of its own
+ */
 function overrideAccount(world: WorldState, address: Address, override: AccountOverride, isPrecompile: boolean): void {
   const { nonce, code, balance, state, stateDiff } = override
   if (state !== undefined && stateDiff !== undefined) {

@@ -73,7 +73,7 @@ export const getRawTransactionByBlockNumberAndIndex = defineMethod({
   run: (context, number, index) => formatRaw(atIndex(context, byNumber(number), index)),
 })
 
-/** Null while the transaction is not in a block. */
+/** The receipt; null while the transaction is not in a block. */
 export const getTransactionReceipt = defineMethod({
   name: 'eth_getTransactionReceipt',
   runs: 'socket',
@@ -99,7 +99,7 @@ export const getBlockReceipts = defineMethod({
   },
 })
 
-/** See {@link getRawTransactionByHash}; debug_getRawTransaction is the same. */
+/** See {@link getRawTransactionByHash}; debug_getRawTransaction returns the same. */
 export async function rawTransaction({ view, txs }: RpcContext, hash: Hash): Promise<string> {
   const mined = locate(view, hash)
   if (mined !== undefined) return formatRaw(mined)
@@ -107,7 +107,10 @@ export async function rawTransaction({ view, txs }: RpcContext, hash: Hash): Pro
   return pooled === undefined ? '0x' : bytesToHex(pooled.raw)
 }
 
-/** The receipt of a mined transaction in JSON; undefined when it is in no block. */
+/**
+ * Returns the receipt of a mined transaction as JSON; undefined when the transaction is not in a
+ * block.
+ */
 export function minedReceipt(view: Pick<NodeView, 'chain'>, hash: Hash): JsonObject | undefined {
   const location = locateMined(view, hash)
   if (location === undefined) return undefined
@@ -115,12 +118,12 @@ export function minedReceipt(view: Pick<NodeView, 'chain'>, hash: Hash): JsonObj
   return block === undefined ? undefined : formatReceipts(block, location.index)[0]
 }
 
-/** The block that {@link locateMined} and what follows it read. */
+/** Returns the block that {@link locateMined} and its callers read. */
 export function transactionRead(chain: ChainReader, hash: Hash): BlocksRead | undefined {
   return blocksAt('body', chain.heightsOfTransaction(hash))
 }
 
-/** Where a mined transaction is; undefined when it is unknown or its block is no longer kept. */
+/** Locates a mined transaction; undefined when it is unknown or its block is not retained. */
 export function locateMined(view: Pick<NodeView, 'chain'>, hash: Hash): TransactionLocation | undefined {
   const location = view.chain.locate(hash)
   return location === undefined || location.height > view.chain.headHeight ? undefined : location

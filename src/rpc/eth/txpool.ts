@@ -17,10 +17,10 @@ export const status = defineMethod({
   },
 })
 
-/** No object or summary of a transaction is shorter in JSON. */
+/** Minimum length of a transaction's object or summary in JSON. */
 const SHORTEST_OBJECT = 400
 const SHORTEST_SUMMARY = 40
-/** Of each byte of a transaction an object has two hexadecimal digits. */
+/** An object has two hexadecimal digits for each byte of a transaction. */
 const DIGITS_PER_BYTE = 2
 
 export const content = defineMethod({
@@ -49,7 +49,10 @@ export const contentFrom = defineMethod({
     }),
 })
 
-/** All transactions that could be in the next block, by sender and nonce (`eth_pendingTransactions` of Nethermind and cosmos/evm). */
+/**
+ * All transactions that could be in the next block, by sender and nonce (`eth_pendingTransactions`
+ * of Nethermind and cosmos/evm).
+ */
 export const pendingTransactions = defineMethod({
   name: 'eth_pendingTransactions',
   runs: 'heavy',
@@ -62,14 +65,14 @@ export const pendingTransactions = defineMethod({
 /** The `txpool` namespace. */
 export const txpoolMethods: readonly RpcMethod[] = [status, content, contentFrom, inspect]
 
-/** The most that an answer has room for. */
+/** Returns how much content an answer has room for. */
 function objectsIn({ limits }: RpcContext): ContentSize {
   return { transactions: limits.responseBytes / SHORTEST_OBJECT, bytes: limits.responseBytes / DIGITS_PER_BYTE }
 }
 
 /**
  * Writes an answer from a copy of the pool's content.
- * @throws RpcError (rejects), before anything is copied, when it would be too long
+ * @throws RpcError (rejects), before anything is copied, when the answer would be too long
  */
 async function readContent(
   { txs }: RpcContext,
@@ -86,7 +89,7 @@ async function readContent(
   }
 }
 
-/** The error for a client whose request would have copied too much. */
+/** Returns the error for a client whose request would have copied too much. */
 export function poolRefusal({ refused, size: { transactions, bytes } }: ContentRefusal): RpcError {
   if (refused === 'busy')
     return new RpcError(RPC_CODES.limitExceeded, 'too many requests read the pool, try again later')
@@ -110,7 +113,7 @@ function writerFor({ limits, execution, monotonicMs }: RpcContext, write: WriteT
   return createPoolWriter({ write, maxBytes: limits.responseBytes, pause })
 }
 
-/** geth: TxPoolAPI.Inspect. */
+/** Summarizes a transaction (geth: TxPoolAPI.Inspect). */
 function summarize({ to, value, gasLimit, maxFeePerGas }: Transaction): string {
   const target = to === undefined ? 'contract creation' : toChecksumAddress(to)
   return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
@@ -130,15 +133,18 @@ interface PoolWriterOptions {
 /** Writes parts of one answer, whose size they share. */
 interface PoolWriter {
   list(transactions: Iterable<PooledTransaction>): Promise<string>
-  /** JSON object of transactions of one sender by decimal nonce. */
+  /** Writes the JSON object of one sender's transactions by decimal nonce. */
   byNonce(transactions: Iterable<PooledTransaction>): Promise<string>
-  /** JSON object of {@link byNonce} by checksummed sender. Those of a sender follow one another. */
+  /**
+   * Writes the JSON object of {@link byNonce} by checksummed sender. A sender's transactions follow
+   * one another.
+   */
   bySender(transactions: Iterable<PooledTransaction>): Promise<string>
 }
 
 function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
   let bytes = 0
-  /** The texts of all transactions, one after the other. */
+  /** Writes the texts of all transactions, one after the other. */
   const writeAll = async (
     transactions: Iterable<PooledTransaction>,
     toText: (transaction: Transaction, sender: Address, isFirst: boolean) => string,

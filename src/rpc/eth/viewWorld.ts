@@ -6,8 +6,8 @@ import type { RpcContext } from '../jsonrpc/method.ts'
 type Limits = Pick<RpcContext, 'scope' | 'limits' | 'monotonicMs'>
 
 /**
- * The deadline of a request for work that lets no other request have a turn: precompiles and native modules poll it while they work
- * (`WorkMeter.pollWith`). It throws `ExecutionTimeout`.
+ * Returns a check of the request's deadline. Precompiles and native modules call it while they work
+ * (`WorkMeter.pollWith`), since they give no other request a turn. It throws `ExecutionTimeout`.
  */
 export function pollDeadline({ scope, limits, monotonicMs }: Limits): () => void {
   const untilMs = Math.min(scope.deadlineMs, monotonicMs() + limits.callTimeoutMs)
@@ -16,7 +16,10 @@ export function pollDeadline({ scope, limits, monotonicMs }: Limits): () => void
   }
 }
 
-/** A world for one request, which throws it away; work in it ends at {@link pollDeadline}. */
+/**
+ * Opens the world of one request, which discards it at the end; its work ends at {@link
+ * pollDeadline}.
+ */
 export function openViewWorld(context: Limits, state: StateReader): Journal {
   const world = new Journal(state)
   world.native.work.pollWith(pollDeadline(context))

@@ -1,7 +1,10 @@
 import type { NativeEvent } from '../../chain/block/entries.ts'
 import type { EventTerm } from '../../chain/indexes/eventIndex.ts'
 
-/** One condition on the attributes with a key; with several values one of them has to meet it. */
+/**
+ * A condition on the attributes with a key; when there are several values, one of them has to meet
+ * it.
+ */
 export type EventCondition =
   | { readonly key: string; readonly operator: 'EXISTS' }
   | { readonly key: string; readonly operator: '=' | 'CONTAINS'; readonly operand: string }
@@ -29,12 +32,15 @@ export interface EventQuery {
   readonly conditions: readonly EventCondition[]
 }
 
-/** The text is not a query. The message says where the mistake is. */
+/** The text is not a query. The message names the position of the mistake. */
 export class EventQueryError extends Error {
   override readonly name: string = 'EventQueryError'
 }
 
-/** The text is too long to be read. The message is CometBFT's, and complete: this is no mistake at some position. */
+/**
+ * The text is too long to be read. The message is CometBFT's, and complete: it does not name a
+ * position.
+ */
 export class EventQueryLengthError extends EventQueryError {
   override readonly name = 'EventQueryLengthError'
 }
@@ -42,7 +48,10 @@ export class EventQueryLengthError extends EventQueryError {
 /** Values by `type.key`. */
 export type EventValues = ReadonlyMap<string, readonly string[]>
 
-/** The attributes of events by `type.key`, and `own`: those that CometBFT adds itself, like `tm.event`. */
+/**
+ * Returns the attributes of events by `type.key`, and `own`: the values that CometBFT adds itself,
+ * like `tm.event`.
+ */
 export function eventValues(
   events: readonly NativeEvent[],
   own: Readonly<Record<string, string>> = {},
@@ -59,7 +68,10 @@ export function eventValues(
   return values
 }
 
-/** The longest query in bytes (CometBFT's rpc/core/events.go, maxQueryLength). It bounds the conditions too: each takes several bytes. */
+/**
+ * The longest query in bytes (CometBFT's rpc/core/events.go, maxQueryLength). It limits the
+ * conditions too, since each takes several bytes.
+ */
 const MAX_BYTES = 512
 const DECIMALS = 18
 
@@ -101,12 +113,15 @@ export function matchesEvents({ conditions }: Pick<EventQuery, 'conditions'>, va
   return conditions.every((condition) => meetsCondition(condition, values))
 }
 
-/** Whether one of the values of its key meets a condition. */
+/** Whether one of its key's values meets a condition. */
 export function meetsCondition(condition: EventCondition, values: EventValues): boolean {
   return (values.get(condition.key) ?? []).some((value) => meets(condition, value))
 }
 
-/** The terms of a query that the index can look up. They match too much: each result still has to be checked against the query. */
+/**
+ * Returns the terms of a query that the index can look up. They match too much, so each result
+ * still has to be checked against the query.
+ */
 export function indexTerms({ conditions }: EventQuery, ignored: ReadonlySet<string>): readonly EventTerm[] {
   return conditions
     .filter(({ key }) => !ignored.has(key))
@@ -118,7 +133,10 @@ export function indexTerms({ conditions }: EventQuery, ignored: ReadonlySet<stri
     })
 }
 
-/** The heights within [low, high] that meet the conditions on `key`; [1, 0] for none. */
+/**
+ * Returns the range of heights within [low, high] that the conditions on `key` allow; [1, 0] when
+ * it is empty.
+ */
 export function heightRange({ conditions }: EventQuery, key: string, low: number, high: number): [number, number] {
   let [first, last] = [BigInt(low), BigInt(high)]
   for (const condition of conditions) {
@@ -168,13 +186,13 @@ function compares(operator: '=' | '<' | '<=' | '>' | '>=', order: number): boole
   return order > 0 || (order === 0 && operator === '>=')
 }
 
-/** The first number in a value, as CometBFT takes it: 5 of `5acoin`. */
+/** Returns the first number in a value, as CometBFT reads it: 5 of `5acoin`. */
 function numberIn(value: string): bigint | undefined {
   const digits = /-?[0-9][0-9.]*/.exec(value)?.[0]
   return digits === undefined ? undefined : parseUnits(digits)
 }
 
-/** undefined for more than one point or more than 100 digits */
+/** Returns undefined for more than one point or more than 100 digits. */
 function parseUnits(digits: string): bigint | undefined {
   const match = /^(-?)(\d{1,100})(?:\.(\d*))?$/.exec(digits)
   if (match === null) return undefined

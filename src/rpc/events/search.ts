@@ -13,7 +13,7 @@ import {
   matchesEvents,
 } from './eventQuery.ts'
 
-/** What searches read of the chain. */
+/** The chain's data that searches read. */
 export type SearchChain = Pick<
   ChainReader,
   | 'headHeight'
@@ -28,11 +28,17 @@ export type SearchChain = Pick<
 >
 
 interface SearchOptions {
-  /** awaited between blocks, and while the index is read: lets other work run, and throws when the time is over */
+  /**
+   * awaited between blocks, and while the index is read: lets other work run, and throws when the
+   * time is over
+   */
   readonly pause: () => Promise<void>
 }
 
-/** A search that finds too much, or that would find too little. The message says what the client can do. */
+/**
+ * A search that finds too much, or that would miss results. The message says what the client can
+ * do.
+ */
 export class SearchError extends Error {
   override readonly name = 'SearchError'
   readonly reason: 'too many' | 'not indexed'
@@ -43,10 +49,10 @@ export class SearchError extends Error {
   }
 }
 
-/** Results of one search at most, of which the answer is a page. */
+/** Most results of one search; the answer is one page. */
 const MAX_FOUND = 100_000
 
-/** Where a transaction is: its position is that in data.txs. */
+/** Position of a transaction: the block's height, and the index in data.txs. */
 export interface FoundTransaction {
   readonly height: number
   readonly position: number
@@ -54,12 +60,13 @@ export interface FoundTransaction {
 
 /** Keys that every transaction has; they are not in the index. */
 const TX_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'tx.height', 'tx.hash'])
-/** An attribute of every transaction, so that blocks without transactions are skipped. */
+/** An attribute of every transaction, by which blocks without transactions are skipped. */
 const ANY_TRANSACTION: EventTerm = { key: 'tx.fee' }
 
 /**
- * Transactions of both kinds whose events meet a query, oldest first (state/txindex/kv of CometBFT).
- * @throws SearchError when there are too many, or blocks that are not in the index
+ * Finds the transactions of both kinds whose events match a query, oldest first (state/txindex/kv
+ * of CometBFT).
+ * @throws SearchError when there are too many, or when some blocks are not in the index
  */
 export async function findTransactions(
   chain: SearchChain,
@@ -89,8 +96,8 @@ export async function findTransactions(
 }
 
 /**
- * Where a transaction is, by the hash of a native one or of an EVM one; or by the sha256 of an EVM one, which is what Cosmos clients
- * take for its hash.
+ * Locates a transaction by the hash of a native one or of an EVM one; or by the sha256 of an EVM
+ * one, which Cosmos clients use as its hash.
  */
 export async function locateTransaction(chain: SearchChain, hash: Uint8Array): Promise<FoundTransaction | undefined> {
   const native = chain.locateNative(hash)
@@ -124,8 +131,9 @@ interface FoundBlocks {
 const BLOCK_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height'])
 
 /**
- * Heights of blocks whose own events (of begin and end, not of transactions) meet a query, ascending (state/indexer/block/kv of CometBFT).
- * @throws SearchError when there are too many, or blocks that are not in the index
+ * Finds the heights of blocks whose own events (of begin and end, not of transactions) match a
+ * query, ascending (state/indexer/block/kv of CometBFT).
+ * @throws SearchError when there are too many, or when some blocks are not in the index
  */
 export async function findBlocks(
   chain: SearchChain,
@@ -150,7 +158,7 @@ export async function findBlocks(
   return { count: found.length, heightAt: (index) => found[index]! }
 }
 
-/** Whether a condition holds for every block within the range of heights. */
+/** Whether every block within the range of heights meets a condition. */
 function isOfEveryBlock(condition: EventCondition): boolean {
   if (condition.operator === 'EXISTS') return BLOCK_OWN_KEYS.has(condition.key)
   const { key, operator, operand } = condition
@@ -159,8 +167,10 @@ function isOfEveryBlock(condition: EventCondition): boolean {
 }
 
 /**
- * Heights of blocks to look into, those that the index names. A single block is read without it; without terms, all are.
- * @throws SearchError when some of the blocks are not in the index (CometBFT with the indexer "null" refuses with the same first words)
+ * Yields the heights of blocks to search, as the index names them. A single block is read without
+ * the index; without terms, all blocks are read.
+ * @throws SearchError when some of the blocks are not in the index (CometBFT with the indexer
+ *   "null" refuses with the same first words)
  */
 async function* candidateHeights(
   chain: SearchChain,
@@ -192,8 +202,10 @@ async function* candidateHeights(
 const OWN_HEIGHT = { transaction: 'tx.height', block: 'block.height' } as const
 
 /**
- * The heights that a query asks for, as far as they are kept. A query that names no lowest one gets what there is.
- * @throws SearchError when it names heights below: blocks would be missing that it counts on
+ * Returns the range of heights that a query requests, as far as blocks are retained. Without a
+ * lower bound in the query it starts at the lowest such block.
+ * @throws SearchError when the query requests lower heights, since their blocks would be missing
+ *   from the result
  */
 function searchedRange(chain: SearchChain, query: EventQuery, what: 'transaction' | 'block'): [number, number] {
   const key = OWN_HEIGHT[what]
@@ -205,7 +217,7 @@ function searchedRange(chain: SearchChain, query: EventQuery, what: 'transaction
   return heightRange(query, key, lowest, chain.headHeight)
 }
 
-/** Lowest block that a search can look into. */
+/** Returns the lowest block that a search can read. */
 function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
   return Math.max(1, oldestBlock)
 }
@@ -217,7 +229,7 @@ function tooMany(): SearchError {
 function isMatch(chain: SearchChain, { height, position }: FoundTransaction, query: EventQuery): boolean {
   const entry = chain.entryResults(height)?.[position]
   const raw = chain.consensusBlock(height)?.txs[position]
-  // An entry that could not start is in the block's data, but counts as no transaction.
+  // An entry that could not start is in the block's data, but does not count as a transaction.
   if (entry === undefined || raw === undefined || entry.kind === 'skipped') return false
   const wantsHash = query.conditions.some(({ key }) => key === 'tx.hash')
   const own = {
@@ -228,7 +240,7 @@ function isMatch(chain: SearchChain, { height, position }: FoundTransaction, que
   return matchesSearch(upperCaseHash(query), eventsOfEntry(entry), own)
 }
 
-/** Hashes are compared in capitals, with or without 0x. */
+/** Converts the query's hash to capitals, in which hashes are compared, with or without 0x. */
 function upperCaseHash(query: EventQuery): EventQuery {
   return { ...query, conditions: query.conditions.map(withUpperCaseHash) }
 }
@@ -239,7 +251,10 @@ function withUpperCaseHash(condition: EventCondition): EventCondition {
   return { key, operator: '=', operand: condition.operand.replace(/^0x/i, '').toUpperCase() }
 }
 
-/** The hash that the query asks for, and the condition that holds it; undefined when it asks for none. */
+/**
+ * Returns the hash that the query requires, and the condition with it; undefined when it requires
+ * none.
+ */
 function hashIn({
   conditions,
 }: EventQuery): { readonly hash: Uint8Array; readonly condition: EventCondition } | undefined {
@@ -252,8 +267,9 @@ function hashIn({
 }
 
 /**
- * Whether events meet a search. As in CometBFT's index (state/txindex/kv), conditions on the attributes of one type of event
- * have to be met by one and the same event; unlike there, conditions on several types may be met by one event of each.
+ * Whether events match a search. As in CometBFT's index (state/txindex/kv), conditions on the
+ * attributes of one type of event have to be met by one and the same event. Unlike there,
+ * conditions on several types may be met by one event of each.
  * @param own values that belong to no event, like `tx.height`
  */
 export function matchesSearch(

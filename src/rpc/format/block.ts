@@ -5,7 +5,7 @@ import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toQuantity } from './json.ts'
 import { formatMinedTransaction } from './transaction.ts'
 
-/** What an Ethereum block consists of. Withdrawals and uncles are always empty on this chain. */
+/** The parts of an Ethereum block. Withdrawals and uncles are always empty on this chain. */
 export interface BlockParts {
   readonly header: EthereumHeader
   readonly hash: Hash
@@ -14,7 +14,7 @@ export interface BlockParts {
   readonly size: number
 }
 
-/** A block (geth: RPCMarshalBlock) with transaction objects, or with their hashes. */
+/** Formats a block (geth: RPCMarshalBlock) with transaction objects, or with their hashes. */
 export function formatBlock({ header, hash, transactions, size }: BlockParts, full: boolean): JsonObject {
   return {
     ...formatHeader(header, hash),
@@ -27,14 +27,15 @@ export function formatBlock({ header, hash, transactions, size }: BlockParts, fu
   }
 }
 
-/** The block that would come next, not yet proposed: hash, nonce and miner are unknown (null). */
+/** Formats the next block, not yet proposed: hash, nonce and miner are unknown (null). */
 export function formatPendingBlock(header: EthereumHeader, size: number): JsonObject {
   const parts = { header, hash: new Uint8Array(32), transactions: [], size }
   return { ...formatBlock(parts, false), hash: null, nonce: null, miner: null }
 }
 
 /**
- * A header as in eth_getHeaderByNumber and newHeads (geth: RPCMarshalHeader): the fields of its fork, no others.
+ * Formats a header as in eth_getHeaderByNumber and newHeads (geth: RPCMarshalHeader): only the
+ * fields of its fork.
  */
 export function formatHeader(header: EthereumHeader, hash: Hash): JsonObject {
   const { baseFeePerGas, withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot, requestsHash } = header

@@ -3,12 +3,12 @@ type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
 export type JsonObject = { readonly [key: string]: Json }
 
-/** QUANTITY: 0x and hex digits without leading zeros. */
+/** Formats a QUANTITY: 0x and hex digits without leading zeros. */
 export function toQuantity(value: bigint | number): `0x${string}` {
   return `0x${value.toString(16)}`
 }
 
-/** QUANTITY, or null where there is no value. */
+/** Formats a QUANTITY, or null where there is no value. */
 export function toNullableQuantity(value: bigint | number | undefined): `0x${string}` | null {
   return value === undefined ? null : toQuantity(value)
 }

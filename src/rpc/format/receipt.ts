@@ -14,7 +14,7 @@ interface ReceiptPosition {
   readonly firstLogIndex: number
 }
 
-/** A receipt with the position of its transaction (geth: MarshalReceipt). */
+/** Formats a receipt with the position of its transaction (geth: MarshalReceipt). */
 export function formatReceipt(
   receipt: Receipt,
   { transaction, sender }: SignedTransaction,
@@ -50,7 +50,7 @@ export function formatReceipt(
   }
 }
 
-/** Where a log was emitted. */
+/** The place where a log was emitted. */
 export interface LogPosition {
   readonly blockNumber: number
   readonly blockHash: Hash
@@ -62,7 +62,7 @@ export interface LogPosition {
   readonly logIndex: number
 }
 
-/** A log (geth: types.Log). A decided block is final, so no log is ever removed. */
+/** Formats a log (geth: types.Log). A decided block is final, so no log is ever removed. */
 export function formatLog(log: Log, position: LogPosition): JsonObject {
   return {
     address: bytesToHex(log.address),

@@ -6,7 +6,7 @@ import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toNullableQuantity, toQuantity } from './json.ts'
 
-/** Where a transaction was mined. */
+/** The place where a transaction was mined. */
 interface MinedAt {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp' | 'baseFeePerGas'>
   readonly hash: Hash
@@ -14,12 +14,15 @@ interface MinedAt {
   readonly index: number
 }
 
-/** A mined transaction (geth: RPCTransaction); `gasPrice` is what it pays. */
+/** Formats a mined transaction (geth: RPCTransaction); `gasPrice` is what it pays. */
 export function formatMinedTransaction({ transaction, sender }: SignedTransaction, at: MinedAt): JsonObject {
   return formatTransaction(transaction, sender, effectiveGasPrice(transaction, at.header.baseFeePerGas), at)
 }
 
-/** A transaction of the pool: block and index are null, and `gasPrice` is the most that it would pay. */
+/**
+ * Formats a pooled transaction: block and index are null, and `gasPrice` is the most that it would
+ * pay.
+ */
 export function formatPendingTransaction(transaction: Transaction, sender: Address): JsonObject {
   return formatTransaction(transaction, sender, transaction.maxFeePerGas, undefined)
 }
@@ -65,7 +68,7 @@ type FieldsOfType = Pick<
   | 'authorizationList'
 >
 
-/** The fee fields that the transaction's type has besides `gasPrice`. */
+/** Returns the fee fields of the transaction's type besides `gasPrice`. */
 function feeFields(transaction: FieldsOfType): JsonObject {
   if (transaction.type < 2) return {}
   return {
@@ -75,7 +78,10 @@ function feeFields(transaction: FieldsOfType): JsonObject {
   }
 }
 
-/** The other fields that only some types have; a legacy transaction has a chain ID when EIP-155 protects it. */
+/**
+ * Returns the other fields that only some types have; a legacy transaction has a chain ID when
+ * EIP-155 protects it.
+ */
 export function typedFields(transaction: FieldsOfType): JsonObject {
   const { type, chainId } = transaction
   if (type === 0) return chainId === undefined || chainId === 0n ? {} : { chainId: toQuantity(chainId) }

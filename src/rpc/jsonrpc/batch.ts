@@ -8,8 +8,8 @@ export interface BatchCall {
   /** JSON text */
   readonly id: string
   /**
-   * Which calls may run at the same time as this one. `free`: other free calls; `pipelined`: other pipelined calls, which keep the order
-   * in which they are started; `alone`: none
+   * Which calls may run at the same time as this one. `free`: other free calls; `pipelined`: other
+   * pipelined calls, which keep the order in which they are started; `alone`: none
    */
   readonly order: 'free' | 'pipelined' | 'alone'
   readonly expectsAnswer: boolean
@@ -20,7 +20,10 @@ export interface BatchCall {
 /** The one ordered method whose calls may run at the same time: they reach the pool in the order in which they are started. */
 const PIPELINED_METHOD = 'eth_sendRawTransaction'
 
-/** Methods that change the node, or what later calls of the same batch see: a batch runs each of them alone, in its turn. */
+/**
+ * Methods that change the node, or the results of later calls in the batch: a batch runs each of
+ * them alone, in its turn.
+ */
 const ORDERED_METHODS: ReadonlySet<string> = new Set([
   PIPELINED_METHOD,
   'eth_sendRawTransactionSync',
@@ -34,7 +37,7 @@ const ORDERED_METHODS: ReadonlySet<string> = new Set([
   'eth_unsubscribe',
 ])
 
-/** Which calls may run at the same time as a call of `method`. */
+/** Returns which calls may run at the same time as a call of `method`. */
 export function orderOf(method: string): BatchCall['order'] {
   if (method === PIPELINED_METHOD) return 'pipelined'
   return ORDERED_METHODS.has(method) ? 'alone' : 'free'
@@ -44,22 +47,26 @@ export interface BatchLimits {
   /** of all answers together */
   readonly maxBytes: number
   readonly scope: Pick<CallScope, 'deadlineMs' | 'signal'>
-  /** of the thread, for pipelined calls; undefined: they run elsewhere */
+  /** the thread's quota for pipelined calls; undefined: they run elsewhere */
   readonly quota: EventLoopQuota | undefined
 }
 
-/** Free calls of one batch that run at the same time: enough to keep the view threads busy, few enough to leave room for other clients. */
+/**
+ * Free calls of one batch that run at the same time: enough to keep the view threads busy, few
+ * enough to leave room for other clients.
+ */
 const MAX_FREE = 16
 const MAX_PIPELINED = 64
-/** Milliseconds after which a batch of quick methods gives other connections a turn. */
+/** Milliseconds after which a batch of quick methods lets other connections have a turn. */
 const TURN_MS = 5
-/** The longest answer of a pipelined call, without its id. */
+/** Maximum length of a pipelined call's answer, without its id. */
 const PIPELINED_ANSWER_BYTES = 2_048
 
 /**
- * Runs the items of a batch and gives their answers in the order of the requests. Reading methods overlap, others run
- * in turn. Calls after the size limit or the deadline, and those whose client is gone, are not run but answered with an error (geth:
- * handler.handleBatch; the answer that crosses the size limit is left out too, so that the limit holds).
+ * Runs the items of a batch and returns their answers in the order of the requests. Reading methods
+ * overlap, others run in turn. Calls after the size limit or the deadline, and calls whose client
+ * has left, are not run but answered with an error (geth: handler.handleBatch). The answer that
+ * exceeds the size limit is left out too, so that the limit holds.
  */
 export async function runBatch(
   calls: readonly BatchCall[],
@@ -136,13 +143,16 @@ function createRunningCount() {
 
 interface AnswerList {
   put(index: number, answer: string | undefined): void
-  /** undefined for a call that has none, and for those that are cut off */
+  /** Returns undefined for a call without an answer, and for calls that are cut off. */
   get(index: number): string | undefined
-  /** the first call whose answer was too much; those after it are too */
+  /** the first call whose answer exceeded the limit; calls after it are cut off too */
   readonly end: number
 }
 
-/** Holds answers of at most `maxBytes`: of more than that the last calls get none, and their answers are dropped as they come. */
+/**
+ * Collects answers of at most `maxBytes`. Calls beyond the limit get no answer: theirs are dropped
+ * as they come.
+ */
 export function createAnswerList(maxBytes: number): AnswerList {
   const answers: (string | undefined)[] = []
   let bytes = 0
@@ -166,7 +176,10 @@ export function createAnswerList(maxBytes: number): AnswerList {
   }
 }
 
-/** The answers in order. Their total size is counted in order too, so that the limit does not depend on which call ended first. */
+/**
+ * Joins the answers in order. Their total size is counted in order too, so that the limit does not
+ * depend on which call ended first.
+ */
 function assemble(calls: readonly BatchCall[], answers: AnswerList, started: number, maxBytes: number): string[] {
   const out: string[] = []
   let bytes = 0

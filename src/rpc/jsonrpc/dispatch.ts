@@ -20,11 +20,11 @@ import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type S
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>
-  /** whether quick methods may run in this thread; by default they do */
+  /** whether quick methods may run in this thread; true by default */
   readonly runsQuickCalls?: boolean
   /** counts the calls of a batch */
   readonly rateLimit?: Pick<RateLimit, 'charge'>
-  /** of all requests that come to this dispatcher; by default those that their scopes have */
+  /** of all requests to this dispatcher; by default those of their scopes */
   readonly rights?: CallRights
   readonly log: RpcLog
   readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds' | 'refusedTotal'> | undefined
@@ -33,22 +33,25 @@ export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
 /** Answers JSON-RPC requests of any transport. */
 export interface Dispatcher {
   /**
-   * The JSON text of the answer to the text of a request; undefined when nothing is to be answered (notifications).
-   * Never rejects.
-   * @param scope for whom, and until when
+   * Returns the JSON text of the answer to the text of a request; undefined when nothing is to be
+   * answered (notifications). Never rejects.
+   * @param scope the client and the deadline
    * @param session the connection when it can carry notifications
    */
   answer(text: string, scope: CallScope, session?: Session): Promise<AnswerText | undefined>
-  /** The answer to a request that is not done because of `error`. */
+  /** Returns the answer to a request that is not run because of `error`. */
   refuse(text: string, error: RpcError): string | undefined
 }
 
 /** A longer text is refused without its id. */
 const MAX_REFUSED_LENGTH = 4_096
-/** Quick calls (of at most 60 µs each) in one turn of the event loop; then other connections get a turn. */
+/**
+ * Quick calls (of at most 60 µs each) in one turn of the event loop, before other connections have
+ * a turn.
+ */
 const QUICK_CALLS = 128
 
-/** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
+/** Implements JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const quota = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
   const run = createMethodRunner({ ...options, quota })
@@ -97,13 +100,13 @@ async function answerText(
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
-/** Where a request comes from. */
+/** The connection that a request comes from. */
 interface Origin {
   readonly scope: CallScope
   readonly session: Session | undefined
 }
 
-/** What the messages of one request have in common. */
+/** State that the messages of one request share. */
 interface RequestScope extends Origin {
   readonly isInBatch: boolean
 }
@@ -138,13 +141,16 @@ async function answerMessage(
   return kind === 'call' ? response : undefined
 }
 
-/** geth answers with a list of one error, which has the first call's id. */
+/** geth answers with a list of one error that has the first call's id. */
 function batchTooLarge(messages: readonly Message[]): string {
   const first = messages.find((message) => message.kind === 'call')
   return `[${errorResponse(idOf(first), invalidRequest('batch too large'))}]`
 }
 
-/** To refuse must cost less than to answer: of a batch only the first message is read, of a long text nothing. */
+/**
+ * Refusing must cost less than answering: of a batch only the first message is read, of a long text
+ * nothing.
+ */
 function refuseText(text: string, error: RpcError): string | undefined {
   const request = text.length > MAX_REFUSED_LENGTH ? undefined : parseRequest(text, 1)
   if (request === undefined || request instanceof RpcError) return errorResponse('null', error)
@@ -164,8 +170,9 @@ function idOf(message: Message | undefined): string {
 }
 
 /**
- * The outcome of `work`, or the error of `onTimeout` when `work` has not ended at `deadlineMs` (see `CallScope`). A late
- * outcome is dropped; work in a view thread stops by the same deadline.
+ * Returns the outcome of `work`, or the error of `onTimeout` when `work` has not ended at
+ * `deadlineMs` (see `CallScope`). A late outcome is dropped; work in a view thread stops at the
+ * same deadline.
  */
 function withDeadline<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -177,7 +184,7 @@ function withDeadline<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => 
       else reject(onTimeout())
     }
     timer = setTimeout(wait, Math.max(0, deadlineMs - monotonicMs()) + 1)
-    // A late outcome changes nothing: the promise is settled by then.
+    // A late outcome changes nothing: by then the promise is settled.
     work.then(
       (value) => {
         clearTimeout(timer)

@@ -12,7 +12,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Codes of JSON-RPC 2.0, geth and EIP-1474 (only those that the node answers with). */
+/** Error codes of JSON-RPC 2.0, geth and EIP-1474 (only those that the node answers with). */
 export const RPC_CODES = {
   parse: -32700,
   invalidRequest: -32600,
@@ -43,23 +43,29 @@ export const RPC_CODES = {
   prunedHistory: 4444,
 } as const
 
-/** An application error, code -32000. */
+/** Returns an application error, code -32000. */
 export function serverError(message: string): RpcError {
   return new RpcError(RPC_CODES.server, message)
 }
 
-/** A parameter's value is wrong; the dispatcher puts `invalid argument N: ` before `why` and answers -32602. */
+/**
+ * A parameter has a wrong value. The dispatcher puts `invalid argument N: ` before `why` and
+ * answers -32602.
+ */
 export class InvalidArgument extends Error {
   override readonly name = 'InvalidArgument'
 }
 
-/** The narrow part of a logger that RPC needs. */
+/** The part of a logger that RPC needs. */
 export interface RpcLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Errors with a text of their own for the client, by name: an error from another thread has lost its class. */
+/**
+ * Errors with a text of their own for the client, by name: an error from another thread has lost
+ * its class.
+ */
 const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map([
   ['InvalidArgument', (message: string) => new RpcError(RPC_CODES.invalidParams, message)],
   ['StateUnavailable', (message: string) => new RpcError(RPC_CODES.server, message)],
@@ -68,8 +74,8 @@ const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map
 ])
 
 /**
- * The error that a client gets for anything that was thrown. An error that is not meant for clients is logged with `fields` and
- * becomes `internal error`.
+ * Returns the error that a client gets for anything that was thrown. An error that is not meant for
+ * clients is logged with `fields` and becomes `internal error`.
  */
 export function toRpcError(
   error: unknown,
@@ -81,14 +87,14 @@ export function toRpcError(
     if (isRemoteRpcError(error)) return new RpcError(error.code, error.message, error.data)
     const known = KNOWN_ERRORS.get(error.name)
     if (known !== undefined) return known(error.message)
-    // V8's error for a text of more than 512 MB
+    // V8's error for a text of more than 512 MB.
     if (error instanceof RangeError && error.message === 'Invalid string length') return responseTooLarge()
   }
   log.error({ error, ...fields }, 'an RPC method failed')
   return new RpcError(RPC_CODES.internal, 'internal error')
 }
 
-/** JSON text of a response with an error. `id` is JSON text. */
+/** Returns the JSON text of a response with an error. `id` is JSON text. */
 export function errorResponse(
   id: string,
   { code, message, data }: Pick<RpcError, 'code' | 'message' | 'data'>,
@@ -96,7 +102,7 @@ export function errorResponse(
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message, data })}}`
 }
 
-/** JSON text of a response with a result. `id` and `result` are JSON text. */
+/** Returns the error for a text that is not JSON. */
 export function parseError(): RpcError {
   return new RpcError(RPC_CODES.parse, 'parse error')
 }
@@ -117,7 +123,7 @@ export function timedOut(): RpcError {
   return new RpcError(RPC_CODES.timeout, 'request timed out')
 }
 
-/** A client has to wait before it may come again. */
+/** Returns the error for a client that has to wait before its next request. */
 export function rateLimited(seconds: number): RpcError {
   const message = `too many requests: try again in ${seconds} s`
   return new RpcError(RPC_CODES.limitExceeded, message, { rate: { backoff_seconds: seconds } })

@@ -2,20 +2,20 @@ import type { ChainReader } from '../../chain/store/store.ts'
 import { BoundedCache } from '../../primitives/boundedCache.ts'
 import type { ResultText } from './resultText.ts'
 
-/** A request about decided blocks, written as all that say the same: its answer never changes. */
+/** A request about decided blocks, in a normal form: its answer never changes. */
 export interface SettledRequest {
-  /** the first and the last block that it is about */
+  /** the first and the last block of the request */
   readonly from: number
   readonly to: number
   readonly method: string
   readonly params: readonly unknown[]
 }
 
-/** The answers about decided blocks that clients asked for last. */
+/** Cache of the last requested answers about decided blocks. */
 export interface KeptAnswers {
   /**
-   * The answer to a request; runs it unless its answer is kept or is being made for somebody else. Undefined: a block, or its body, is not
-   * there.
+   * Returns the answer to a request. Runs the request unless its answer is cached or being made for
+   * another client. Undefined: the node does not have a block, or its body.
    */
   find(
     chain: Pick<ChainReader, 'headHeight' | 'oldestBlock'>,
@@ -24,10 +24,13 @@ export interface KeptAnswers {
   ): ResultText | Promise<ResultText> | undefined
 }
 
-/** What an answer takes beside its text. */
+/** Memory of an answer besides its text. */
 const ANSWER_BYTES = 300
 
-/** @param maxBytes of all answers; none that takes more than an eighth of them is kept */
+/**
+ * Creates the cache.
+ * @param maxBytes of all answers; an answer that takes more than an eighth is not cached
+ */
 export function createKeptAnswers(maxBytes: number): KeptAnswers {
   const kept = new BoundedCache<ResultText>(maxBytes, (key, { length }) => key.length + length + ANSWER_BYTES)
   const underway = new Map<string, Promise<ResultText>>()
@@ -52,7 +55,8 @@ export function createKeptAnswers(maxBytes: number): KeptAnswers {
       const answer = kept.get(key)
       if (answer !== undefined) return answer
       const other = underway.get(key)
-      // The other client may have left, or its time may be over: then this one asks itself.
+      // The other client may have left, or its time may be over: then this client runs the request
+      // itself.
       if (other !== undefined) return other.catch(() => run(request))
       const own = begin(key, run(request))
       underway.set(key, own)

@@ -2,13 +2,13 @@ import { requestTextLimits, scanRequest } from '../transport/scanRequest.ts'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
 
 /**
- * A message of a request, sorted as geth sorts it (rpc/json.go): a call wants an answer, a notification none, and
- * answers that a client sends are dropped.
+ * A message of a request, classified as in geth (rpc/json.go): a call expects an answer, a
+ * notification does not, and answers that a client sends are dropped.
  */
 export type Message =
   | {
       readonly kind: 'call' | 'notification'
-      /** JSON text, as it came where it is a number; `null` for a notification */
+      /** JSON text; a number is as the client sent it; `null` for a notification */
       readonly id: string
       readonly method: string
       readonly params: unknown
@@ -18,7 +18,7 @@ export type Message =
 
 interface Request {
   readonly isBatch: boolean
-  /** the batch has more than `maxMessages` messages; only the first ones are given */
+  /** whether the batch has more than `maxMessages` messages; `messages` has only the first ones */
   readonly isTooLong: boolean
   readonly messages: readonly Message[]
 }
@@ -26,9 +26,9 @@ interface Request {
 const NULL_ID = 'null'
 
 /**
- * Reads the text of a request, which is counted before it is parsed: of a batch that is too long only the messages within the limit are
- * parsed, and a text with too many values not at all. Gives an error for a text that is not JSON, is nested too deeply or has too
- * many values.
+ * Reads the text of a request. The text is counted before it is parsed: of a batch that is too long
+ * only the messages within the limit are parsed, and a text with too many values not at all.
+ * Returns an error for a text that is not JSON, is nested too deeply or has too many values.
  */
 export function parseRequest(text: string, maxMessages: number): Request | RpcError {
   const limits = requestTextLimits(maxMessages)
@@ -56,7 +56,7 @@ interface Fields {
 
 function toMessage(json: unknown, numberId: string | undefined): Message {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return { kind: 'invalid', id: NULL_ID }
-  // No object inherits any of these names.
+  // None of these names is inherited from Object.
   const fields: Fields = json
   const id = idText(fields.id, numberId)
   const { method, params } = fields
@@ -69,7 +69,7 @@ function toMessage(json: unknown, numberId: string | undefined): Message {
   return isAnswer ? { kind: 'answer' } : { kind: 'invalid', id: id ?? NULL_ID }
 }
 
-/** An id's JSON text; undefined when it is absent, an array or an object. */
+/** Returns an id's JSON text; undefined when it is absent, an array or an object. */
 function idText(id: unknown, numberId: string | undefined): string | undefined {
   if (id === undefined || (typeof id === 'object' && id !== null)) return undefined
   if (typeof id === 'number') return numberId ?? JSON.stringify(id)

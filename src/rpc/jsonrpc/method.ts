@@ -25,11 +25,14 @@ export interface RpcMethod {
   readonly runs: Runs
   readonly params: readonly ParamReader<unknown>[]
   readonly required: number
-  /** The same request about a decided block; undefined: the answer may change, or there is no such block. Methods without it have no such requests. */
+  /**
+   * Returns the same request about a decided block. undefined: the answer may change, or there is
+   * no such block. Absent: the method has no such requests.
+   */
   readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
-  /** The blocks that the call reads; undefined: none but the head's. */
+  /** Returns the blocks that the call reads; undefined: none except the head's. */
   readonly reads?: (chain: ChainReader, args: readonly unknown[]) => BlocksRead | undefined
-  /** of a method that runs `short` */
+  /** of a method that runs as `short` */
   readonly short?: ShortForm<RpcContext, unknown[]>
   run(context: RpcContext, args: readonly unknown[]): unknown
 }
@@ -74,10 +77,13 @@ export function defineMethod<
   }
 }
 
-/** What a method may use. One context serves one request; `view` does not move while it runs. */
+/**
+ * The node's interfaces for a method. A context serves one request; `view` does not move while it
+ * runs.
+ */
 export interface RpcContext {
   readonly view: NodeView
-  /** for whom the request is answered, and until when */
+  /** the client of the request, and its deadline */
   readonly scope: CallScope
   readonly txs: TxPort
   readonly chain: ChainConfig
@@ -85,21 +91,24 @@ export interface RpcContext {
   readonly clientVersion: string
   readonly retention: Retention
   readonly peerCount: () => number
-  /** undefined when the node is not catching up */
+  /** Returns undefined when the node is not catching up. */
   readonly syncing: () => SyncStatus | undefined
   /** Waits for the next block and returns its view, which replaces the one returned before; undefined when `timeoutMs` passed first. */
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number
-  /** see `monotonicMs`: a change of the system's clock ends no call and lets none run on */
+  /** see `monotonicMs`: a change of the system clock neither ends a call nor extends it */
   readonly monotonicMs: () => number
   /** only in view threads */
   readonly execution?: ExecutionHost
-  /** the thread's; undefined: it keeps none */
+  /** the thread's log cache; undefined: it has none */
   readonly keptLogs?: KeptLogs
 }
 
-/** How many of the newest blocks the operator keeps with their state, and with their bodies and receipts; undefined: all. */
+/**
+ * How many of the newest blocks the operator retains with their state, and with their bodies and
+ * receipts; undefined: all.
+ */
 export interface Retention {
   readonly states: number | undefined
   readonly bodies: number | undefined
@@ -113,8 +122,9 @@ export interface ExecutionHost {
   /** undefined on a node: only Ethereum's suite of JSON-RPC simulates blocks of Ethereum */
   readonly ethereumBlocks?: EthereumBlocks
   /**
-   * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
-   * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).
+   * Returns the request's `ExecutionEnvironment.yield`. `deadlineMs` is the deadline of the method,
+   * on the clock of `RpcContext.monotonicMs`. The returned function throws `ExecutionTimeout` after
+   * the deadline, and as soon as the client no longer waits for the request (`RpcContext.scope`).
    */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
@@ -133,7 +143,7 @@ export interface SyncStatus {
   readonly highestBlock: number
 }
 
-/** Methods by name. A `Map`, so that no name finds what objects inherit. */
+/** Methods by name. A `Map`, so that no name finds an inherited property. */
 export type MethodTable = ReadonlyMap<string, RpcMethod>
 
 /** @throws Error when two methods have one name */
@@ -146,7 +156,10 @@ export function createMethodTable(methods: Iterable<RpcMethod>): MethodTable {
   return table
 }
 
-/** The list in a request's `params`, which may be absent or null. @throws RpcError for anything but a list */
+/**
+ * Returns the list in a request's `params`, which may be absent or null.
+ * @throws RpcError for anything but a list
+ */
 export function positionalParams(params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return []
   if (!Array.isArray(params)) throw invalidParams('non-array args')
@@ -196,7 +209,7 @@ export class RawJson {
   }
 }
 
-/** The JSON text of what a method returned; nothing at all is null. */
+/** Returns the JSON text of a method's result; undefined becomes null. */
 export function resultText(result: unknown): ResultText {
   if (result instanceof RawJson) return result.text
   return JSON.stringify(result) ?? 'null'

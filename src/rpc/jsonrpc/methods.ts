@@ -30,13 +30,14 @@ const viewMethods = [
 ]
 
 /**
- * All methods but those of filters, which need the thread that has the filters: the table of a view thread. A new method is defined in a file
- * of its namespace (`eth/blocks.ts`) with `defineMethod`, and listed in the table of the namespace (`eth/methods.ts`); one that changes
- * something is listed in `batch.ts` too.
+ * The table of a view thread: all methods except those of filters, which need the thread that has
+ * the filters. A new method is defined in a file of its namespace (`eth/blocks.ts`) with
+ * `defineMethod`, and listed in the table of the namespace (`eth/methods.ts`). A method that
+ * changes something is also listed in `batch.ts`.
  */
 export const METHODS: MethodTable = createMethodTable(viewMethods)
 
-/** All methods: the table of a socket thread. */
+/** Creates the table of a socket thread: all methods. */
 export function createSocketMethods(options: FilterMethodsOptions): MethodTable {
   return createMethodTable([...viewMethods, ...createFilterMethods(options)])
 }

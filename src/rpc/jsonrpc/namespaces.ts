@@ -2,8 +2,9 @@ import { createDiscover } from '../discover/discover.ts'
 import { createMethodTable, defineMethod, type MethodTable, type RpcMethod } from './method.ts'
 
 /**
- * The methods of a listener that serves `namespaces`, with `rpc_modules`, geth's list of them with their versions, which never changed, and
- * `rpc_discover`, which describes them all.
+ * Returns the methods of a listener that serves `namespaces`. They include `rpc_modules`, geth's
+ * list of namespaces with their versions, which never changed, and `rpc_discover`, which describes
+ * all methods.
  */
 export function methodsOf(methods: MethodTable, namespaces: ReadonlySet<string>): MethodTable {
   const served = [...methods.values()].filter(({ name }) => namespaces.has(namespaceOf(name)))
@@ -11,7 +12,7 @@ export function methodsOf(methods: MethodTable, namespaces: ReadonlySet<string>)
   return createMethodTable([...described.values(), createDiscover(described, namespaces)])
 }
 
-/** The part of a method's name before the first `_`; empty where there is none. */
+/** Returns the part of a method's name before the first `_`; empty when there is no `_`. */
 export function namespaceOf(method: string): string {
   return method.slice(0, Math.max(0, method.indexOf('_')))
 }

@@ -4,7 +4,7 @@ import { toQuantity } from '../format/json.ts'
 import { readData } from '../params/values.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 
-/** The EVM chain ID in decimal: the network's ID is the same. */
+/** The EVM chain ID in decimal, which is also the network's ID. */
 export const version = defineMethod({
   name: 'net_version',
   runs: 'socket',

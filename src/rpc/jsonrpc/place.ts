@@ -1,9 +1,10 @@
 import type { ChainReader } from '../../chain/store/store.ts'
 
 /*
- * Which calls run where. To decode a whole block takes milliseconds that all other connections of a socket thread would wait for, so these
- * threads decode the newest few only. To read a block from a segment, 64 are decoded, which takes several times as long, so only
- * heavy tasks do that: there clients take turns, and transactions and commits that wait to be checked do not wait for them.
+ * Which calls run where. Decoding a whole block takes milliseconds, for which all other connections
+ * of a socket thread would wait, so these threads only decode the newest few. Reading a block from
+ * a segment decodes 64 blocks, which takes several times as long, so only heavy tasks do that:
+ * there clients take turns, and checks of transactions and commits do not wait for them.
  */
 
 /**
@@ -31,12 +32,16 @@ export interface BlocksRead {
 }
 
 /**
- * So many blocks are decoded in a socket thread: nearly all requests are for the newest, and its cache holds these together even when all are
- * full. Each of them is decoded once, however often clients ask.
+ * Number of newest blocks that a socket thread decodes. Nearly all requests are for the newest
+ * blocks, and the thread's cache holds this many even when all are full, so each of them is decoded
+ * once, however often clients request it.
  */
 const NEWEST_BLOCKS = 5
 
-/** Where a call runs that reads these blocks: the method's own place, or a queue of the view threads where it takes longer. */
+/**
+ * Returns where a call that reads these blocks runs: the method's own place, or a queue of the view
+ * threads where it takes longer.
+ */
 export function placeOf<R extends Runs>(
   runs: R,
   read: BlocksRead | undefined,
@@ -47,7 +52,7 @@ export function placeOf<R extends Runs>(
   return runs === 'socket' && read.part === 'body' && read.oldest <= headHeight - NEWEST_BLOCKS ? 'cheap' : runs
 }
 
-/** The blocks at these heights; undefined where there are none. */
+/** Returns the blocks at these heights; undefined when the list is empty. */
 export function blocksAt(part: BlocksRead['part'], heights: readonly number[]): BlocksRead | undefined {
   return heights.length === 0 ? undefined : { part, oldest: Math.min(...heights) }
 }

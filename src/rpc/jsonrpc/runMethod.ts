@@ -20,8 +20,9 @@ import { placeOf, type Runs, type ViewQueue } from './place.ts'
 import { packText, type ResultText } from './resultText.ts'
 
 /**
- * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once where nothing waits.
- * @throws RpcError, or rejects, with what `toRpcError` understands
+ * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once when
+ * nothing waits.
+ * @throws RpcError, or rejects, with an error that `toRpcError` understands
  */
 export type MethodRunner = (call: MethodCall, session: Session | undefined) => ResultText | Promise<ResultText>
 
@@ -30,29 +31,34 @@ interface MethodCall {
   readonly params: readonly unknown[]
   readonly scope: CallScope
   readonly isNotification: boolean
-  /** a batch takes the quota for its calls itself, and keeps their order */
+  /**
+   * whether it is part of a batch, which takes the quota for its calls itself and keeps their order
+   */
   readonly isInBatch: boolean
 }
 
 export interface MethodRunnerOptions {
   readonly methods: MethodTable
-  /** whose subscriptions there are */
+  /** namespaces that have subscriptions */
   readonly namespaces: ReadonlySet<string>
   /** a context on the newest head */
   readonly lease: (scope: CallScope) => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
-  /** undefined: all run in view threads */
+  /** undefined: all calls run in view threads */
   readonly shortCalls?: ShortCalls | undefined
-  /** undefined: none are kept */
+  /** undefined: no answers are cached */
   readonly keptAnswers?: KeptAnswers | undefined
   readonly log: Pick<RpcLog, 'error'>
 }
 
 /** Runs calls that turn out to be short in this thread. */
 export interface ShortCalls {
-  /** The result's JSON text; undefined: the call is to run in a view thread. @throws RpcError, which is the call's answer */
+  /**
+   * Returns the result's JSON text; undefined: the call has to run in a view thread.
+   * @throws RpcError, which is the call's answer
+   */
   tryCall(method: RpcMethod, params: readonly unknown[], scope: CallScope): string | undefined
 }
 
@@ -65,9 +71,9 @@ export interface ContextLease {
 /** The view threads, as a socket thread uses them. */
 export interface ViewPool {
   /**
-   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's JSON text; rejects with
-   * an error that has the name, code, message and data of an `RpcError`. Work that nobody waits for any more by its `scope` is not begun,
-   * or stops.
+   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's
+   * JSON text; rejects with an error that has the name, code, message and data of an `RpcError`.
+   * Work whose `scope` has ended does not start, or stops.
    */
   call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
 }
@@ -117,7 +123,8 @@ export function createMethodRunner({
       result = method.run(context, args)
       return result instanceof Promise ? result.then(resultText) : resultText(result)
     } finally {
-      // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
+      // The view must stay open as long as the method reads it, even when its caller no longer
+      // waits.
       if (result instanceof Promise) void result.then(release, release)
       else release()
     }
@@ -147,7 +154,7 @@ export async function serveViewCall(
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const text = resultText(await method.run(context, readArguments(method, params)))
-    // Checked here, so that a text which the client cannot get does not travel to the other thread.
+    // Checked here, so that a text which the client cannot get is not sent to the other thread.
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
     return typeof text === 'string' ? packText(text) : text
   } catch (error) {
@@ -155,7 +162,7 @@ export async function serveViewCall(
   }
 }
 
-/** A connection that notifications can be sent on, as the dispatcher sees it. */
+/** A connection that can carry notifications, as the dispatcher sees it. */
 export interface Session {
   /**
    * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Returns its ID. No
@@ -165,11 +172,11 @@ export interface Session {
   subscribe(params: readonly unknown[]): string
   /** Starts a subscription of another namespace by `begin`. Returns its ID. @throws RpcError */
   start(namespace: string, begin: Begin): string
-  /** Whether there was such a subscription. */
+  /** Ends a subscription. Returns whether there was such a subscription. */
   unsubscribe(id: string): boolean
 }
 
-/** Starts a subscription; returns what ends it. */
+/** Starts a subscription; returns a function that ends it. */
 export type Begin = (listener: TraceListener) => () => void
 
 /** geth: handler.handleSubscribe. */

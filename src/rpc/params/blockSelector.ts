@@ -31,7 +31,10 @@ function isBlockTag(text: string): text is BlockTag {
   return (BLOCK_TAGS as readonly string[]).includes(text)
 }
 
-/** A tag or a QUANTITY (geth: rpc.BlockNumber; the errors of numbers and other JSON are those of its text). */
+/**
+ * Reads a tag or a QUANTITY (geth: rpc.BlockNumber, whose texts the errors of numbers and other
+ * JSON have).
+ */
 export const readBlockNumberOrTag: ParamReader<BlockNumberOrTag> = (json) => {
   const text = typeof json === 'string' ? json : JSON.stringify(json)
   return isBlockTag(text) ? text : decodeBlockNumber(text)
@@ -43,7 +46,7 @@ const readFields = objectReader('BlockNumberOrHash', 'rpc.BlockNumberOrHash', {
   requireCanonical: readBool,
 })
 
-/** A tag, a QUANTITY, a block hash, `{blockNumber}` or `{blockHash, requireCanonical}`. */
+/** Reads a tag, a QUANTITY, a block hash, `{blockNumber}` or `{blockHash, requireCanonical}`. */
 export const readBlockNumberOrHash: ParamReader<BlockSelector> = (json) => {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return readSelector(json)
   if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
@@ -62,7 +65,7 @@ function readSelector(json: object): BlockSelector {
   throw new InvalidArgument('must specify either BlockHash or BlockNumber')
 }
 
-/** Outside an object geth names the fault without the type. */
+/** Reads a hash outside an object, where geth names the fault without the type. */
 function readBareHash(text: string): Hash {
   try {
     return readHash(text)

@@ -17,7 +17,7 @@ import {
   strictObjectReader,
 } from './values.ts'
 
-/** The transaction object of eth_call and similar methods, with the fields that were given. */
+/** The transaction object of eth_call and similar methods, with the fields that were present. */
 export interface CallRequest {
   readonly from?: Address | undefined
   readonly to?: Address | undefined
@@ -80,7 +80,7 @@ function missing(field: string, type: string): InvalidArgument {
   return new InvalidArgument(`missing required field '${field}' for ${type}`)
 }
 
-/** geth: ethapi.TransactionArgs. Unknown keys are ignored, null is absent. */
+/** Reads geth's ethapi.TransactionArgs. Unknown keys are ignored, null means absent. */
 export const readCallRequest: ParamReader<CallRequest> = objectReader('TransactionArgs', 'ethapi.TransactionArgs', {
   from: readAddress,
   to: readAddress,
@@ -99,14 +99,14 @@ export const readCallRequest: ParamReader<CallRequest> = objectReader('Transacti
   authorizationList: listReader(readAuthorization, '[]types.SetCodeAuthorization'),
 })
 
-/** Calldata of a request: `input` before `data`; clients may send both. */
+/** Returns the calldata of a request: `input` before `data`; clients may send both. */
 export function callData(request: Pick<CallRequest, 'data' | 'input'>): Uint8Array {
   return request.input ?? request.data ?? EMPTY_BYTES
 }
 
 type SlotValues = readonly (readonly [slot: Uint8Array, value: Uint8Array])[]
 
-/** What a call replaces of one account before it runs. */
+/** Replacements for one account, applied before a call runs. */
 export interface AccountOverride {
   readonly nonce?: bigint | undefined
   readonly code?: Uint8Array | undefined
@@ -136,21 +136,24 @@ const ACCOUNT_OVERRIDE = [
 ] as const
 const STATE_OVERRIDE = 'override.StateOverride'
 
-/** State overrides of eth_call and similar methods: `{address: {nonce, code, balance, state | stateDiff}}`. */
+/**
+ * Reads the state overrides of eth_call and similar methods: `{address: {nonce, code, balance,
+ * state | stateDiff}}`.
+ */
 export const readStateOverrides: ParamReader<StateOverrides> = recordReader(
   readAddress,
   objectReader(...ACCOUNT_OVERRIDE),
   STATE_OVERRIDE,
 )
 
-/** Those of eth_simulateV1, which has no unknown fields. */
+/** Reads the state overrides of eth_simulateV1, where an unknown field is an error. */
 export const readStrictStateOverrides: ParamReader<StateOverrides> = recordReader(
   readAddress,
   strictObjectReader(...ACCOUNT_OVERRIDE),
   STATE_OVERRIDE,
 )
 
-/** What a call replaces of the block that it runs in. */
+/** Replacements for fields of the block that a call runs in. */
 export interface BlockOverrides {
   readonly number?: number | undefined
   readonly difficulty?: bigint | undefined
@@ -161,12 +164,12 @@ export interface BlockOverrides {
   readonly prevRandao?: Hash | undefined
   readonly baseFeePerGas?: bigint | undefined
   readonly blobBaseFee?: bigint | undefined
-  /** only eth_simulateV1 knows these */
+  /** only known to eth_simulateV1 */
   readonly beaconRoot?: Hash | undefined
   readonly withdrawals?: readonly unknown[] | undefined
 }
 
-/** Heights and seconds are plain numbers in the node. */
+/** Returns a reader of heights and seconds, which are plain numbers in the node. */
 function safeInteger(read: ParamReader<bigint>): ParamReader<number> {
   return (json) => {
     const value = read(json)
@@ -192,8 +195,8 @@ const BLOCK_OVERRIDES = [
   },
 ] as const
 
-/** geth: override.BlockOverrides. */
+/** Reads geth's override.BlockOverrides. */
 export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(...BLOCK_OVERRIDES)
 
-/** Those of eth_simulateV1, which has no unknown fields. */
+/** Reads the block overrides of eth_simulateV1, where an unknown field is an error. */
 export const readStrictBlockOverrides: ParamReader<BlockOverrides> = strictObjectReader(...BLOCK_OVERRIDES)

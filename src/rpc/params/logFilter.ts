@@ -33,7 +33,7 @@ const readFields = objectReader('input', 'filters.input', {
   topics: (json: unknown) => json,
 })
 
-/** geth: filters.FilterCriteria, with the limits that its methods check. */
+/** Reads geth's filters.FilterCriteria, with the limits that geth's methods check. */
 export const readLogFilter: ParamReader<LogFilter> = (json) => {
   const { blockHash, fromBlock, toBlock, address, topics } = readFields(json)
   if (blockHash !== undefined && (fromBlock !== undefined || toBlock !== undefined)) {
@@ -84,7 +84,10 @@ function decodeSized(text: string, size: number, what: 'address' | 'topic', pref
   )
 }
 
-/** geth checks limits inside the methods, so these texts do not name the argument. */
+/**
+ * Returns the error for a limit. geth checks limits inside the methods, so these texts do not name
+ * the argument.
+ */
 function exceeded(message: string): RpcError {
   return new RpcError(RPC_CODES.invalidParams, message)
 }

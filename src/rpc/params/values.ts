@@ -4,9 +4,12 @@ import type { Hash } from '../../primitives/hash.ts'
 import { InvalidArgument } from '../jsonrpc/errors.ts'
 import type { ParamReader } from '../jsonrpc/method.ts'
 
-/** A value that is not of the wanted type, with the text of Go's encoding/json, which clients of geth compare with. */
+/**
+ * A value of the wrong type, with the text of Go's encoding/json, which geth's clients compare
+ * with.
+ */
 export class TypeMismatch extends InvalidArgument {
-  /** what was found, e.g. `number` or `hex string without 0x prefix` */
+  /** what the value is, e.g. `number` or `hex string without 0x prefix` */
   readonly found: string
   /** e.g. `hexutil.Uint64` */
   readonly goType: string
@@ -18,7 +21,7 @@ export class TypeMismatch extends InvalidArgument {
   }
 }
 
-/** Go's name for the kind of a JSON value. */
+/** Returns Go's name for the kind of a JSON value. */
 export function jsonKind(json: unknown): string {
   if (json === null || json === undefined) return 'null'
   if (Array.isArray(json)) return 'array'
@@ -31,11 +34,11 @@ export const readBool: ParamReader<boolean> = (json) => {
   return json
 }
 
-/** A reader of QUANTITY of at most `bits` bits; `goType` goes into its errors. */
+/** Returns a reader of a QUANTITY of at most `bits` bits; `goType` goes into its errors. */
 export function quantity(bits: 64 | 256, goType: string): ParamReader<bigint> {
   return (json) => {
     if (typeof json !== 'string') throw new TypeMismatch('non-string', goType)
-    // geth reads the empty string as zero
+    // geth reads the empty string as zero.
     if (json === '') return 0n
     const read = quantityDigits(json)
     if ('fault' in read) throw new TypeMismatch(read.fault, goType)
@@ -45,18 +48,21 @@ export function quantity(bits: 64 | 256, goType: string): ParamReader<bigint> {
   }
 }
 
-/** 64-bit unsigned integer. */
+/** Reads a 64-bit unsigned integer. */
 export const readUint64: ParamReader<bigint> = quantity(64, 'hexutil.Uint64')
 
-/** 256-bit unsigned integer. */
+/** Reads a 256-bit unsigned integer. */
 export const readUint256: ParamReader<bigint> = quantity(256, 'hexutil.Big')
 
 const readIndexBits = quantity(64, 'hexutil.Uint')
 
-/** Index of a transaction or uncle within its block (beyond 2^53 exactness is lost, but nothing is there). */
+/**
+ * Reads the index of a transaction or uncle in its block. Beyond 2^53 it is not exact, but no block
+ * is that large.
+ */
 export const readIndex: ParamReader<number> = (json) => Number(readIndexBits(json))
 
-/** How many of something, or an index: in JSON's own numbers, as several methods are called, or as a quantity. */
+/** Reads a count or an index: a JSON number, as several methods are called, or a QUANTITY. */
 export const readCount: ParamReader<number> = (json) => {
   if (typeof json !== 'number') return readIndex(json)
   if (!Number.isSafeInteger(json) || json < 0) throw new TypeMismatch(`number ${json}`, 'int')
@@ -64,7 +70,8 @@ export const readCount: ParamReader<number> = (json) => {
 }
 
 /**
- * A block number where a tag is allowed too (`hexutil.DecodeUint64`): geth does not wrap its errors there.
+ * Reads a block number where a tag is allowed too (`hexutil.DecodeUint64`): geth does not wrap its
+ * errors there.
  * @throws InvalidArgument
  */
 export function decodeBlockNumber(text: string): number {
@@ -78,7 +85,10 @@ export function decodeBlockNumber(text: string): number {
   return Number(number)
 }
 
-/** Digits of a QUANTITY, or what geth says is wrong with it (common/hexutil). The caller handles the empty string. */
+/**
+ * Returns the digits of a QUANTITY, or geth's text for what is wrong with it (common/hexutil). The
+ * caller handles the empty string.
+ */
 function quantityDigits(text: string): { digits: string } | { fault: string } {
   if (!/^0x/i.test(text)) return { fault: 'hex string without 0x prefix' }
   const digits = text.slice(2)
@@ -87,17 +97,17 @@ function quantityDigits(text: string): { digits: string } | { fault: string } {
   return { digits }
 }
 
-/** DATA of any length; the empty string is no bytes, as in geth. */
+/** Reads DATA of any length; the empty string means no bytes, as in geth. */
 export const readData: ParamReader<Uint8Array> = (json) =>
   decodeDigits(dataDigits(json, 'hexutil.Bytes'), 'hexutil.Bytes')
 
-/** 20 bytes; the case of letters is free and a checksum is not enforced. */
+/** Reads 20 bytes. Letters may be upper or lower case; a checksum is not enforced. */
 export const readAddress: ParamReader<Address> = fixedData(20, 'common.Address')
 
-/** 32 bytes. */
+/** Reads 32 bytes. */
 export const readHash: ParamReader<Hash> = fixedData(32, 'common.Hash')
 
-/** A reader of DATA of exactly `length` bytes. */
+/** Returns a reader of DATA of exactly `length` bytes. */
 function fixedData(length: number, goType: string): ParamReader<Uint8Array> {
   return (json) => {
     const digits = dataDigits(json, goType)
@@ -108,7 +118,7 @@ function fixedData(length: number, goType: string): ParamReader<Uint8Array> {
   }
 }
 
-/** Digits of DATA with an even length. @throws TypeMismatch */
+/** Returns the digits of DATA with an even length. @throws TypeMismatch */
 function dataDigits(json: unknown, goType: string): string {
   if (typeof json !== 'string') throw new TypeMismatch('non-string', goType)
   if (json === '') return ''
@@ -132,8 +142,9 @@ type FieldsOf<F extends FieldReaders> = {
 }
 
 /**
- * A reader of a JSON object: a field that is absent or null is absent in the result, and unknown keys are ignored
- * (clients send extras). `structName` and `goType` go into errors as Go writes them.
+ * Returns a reader of a JSON object. A field that is absent or null is absent in the result, and
+ * unknown keys are ignored, because clients send extras. `structName` and `goType` go into errors
+ * as Go writes them.
  */
 export function objectReader<F extends FieldReaders>(
   structName: string,
@@ -156,7 +167,10 @@ export function objectReader<F extends FieldReaders>(
   }
 }
 
-/** As {@link objectReader}, for an object in which an unknown key is an error (Go: DisallowUnknownFields). */
+/**
+ * Like {@link objectReader}, for an object in which an unknown key is an error (Go:
+ * DisallowUnknownFields).
+ */
 export function strictObjectReader<F extends FieldReaders>(
   structName: string,
   goType: string,
@@ -173,7 +187,7 @@ export function strictObjectReader<F extends FieldReaders>(
   }
 }
 
-/** Characters of an unknown key that an error shows. */
+/** Most characters of an unknown key that an error shows. */
 const MAX_SHOWN_NAME = 100
 
 function readField(structName: string, name: string, read: ParamReader<unknown>, value: unknown): unknown {
@@ -185,7 +199,7 @@ function readField(structName: string, name: string, read: ParamReader<unknown>,
   }
 }
 
-/** A reader of a JSON array; `goType` is that of the array. */
+/** Returns a reader of a JSON array; `goType` is the array's. */
 export function listReader<T>(read: ParamReader<T>, goType: string): ParamReader<readonly T[]> {
   return (json) => {
     if (!Array.isArray(json)) throw new TypeMismatch(jsonKind(json), goType)
@@ -193,7 +207,7 @@ export function listReader<T>(read: ParamReader<T>, goType: string): ParamReader
   }
 }
 
-/** A reader of a JSON object with free keys; null values are left out. */
+/** Returns a reader of a JSON object with free keys; null values are left out. */
 export function recordReader<K, V>(
   readKey: ParamReader<K>,
   readValue: ParamReader<V>,

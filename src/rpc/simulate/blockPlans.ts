@@ -9,7 +9,7 @@ export interface RequestedBlock {
   readonly calls?: readonly CallRequest[] | undefined
 }
 
-/** A block to simulate: its number and time are settled. */
+/** A block to simulate, with its number and time resolved. */
 export interface BlockPlan {
   readonly number: number
   /** whole seconds */
@@ -19,13 +19,14 @@ export interface BlockPlan {
   readonly calls: readonly CallRequest[]
 }
 
-/** Blocks of one request, those that fill gaps among them. */
+/** Most blocks of one request, including those that fill gaps. */
 const MAX_BLOCKS = 256
 const MAX_CALLS_OF_BLOCK = 5_000
 const MAX_CALLS = 10_000
 
 /**
- * The blocks of a request in order, with empty ones where numbers leave a gap (geth: simulator.sanitizeChain).
+ * Returns the blocks of a request in order, with empty ones where numbers leave a gap (geth:
+ * simulator.sanitizeChain).
  * @param secondsPerBlock between blocks whose time is not given
  * @throws RpcError when there are too many, or numbers or times do not rise
  */

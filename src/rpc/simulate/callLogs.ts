@@ -3,7 +3,7 @@ import type { Tracer } from '../../evm/tracer.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bigIntToBytes, hexToBytes, padLeft } from '../../primitives/bytes.ts'
 
-/** ERC-7528: the address that stands for the chain's own coin. */
+/** ERC-7528: the address that represents the chain's own coin. */
 const COIN_ADDRESS = hexToBytes('0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE')
 /** keccak256 of `Transfer(address,address,uint256)`. */
 const TRANSFER = hexToBytes('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef')
@@ -17,13 +17,15 @@ interface IndexedLog {
 /** Collects the logs of a simulated block's calls. */
 export interface CallLogs {
   readonly tracer: Tracer
-  /** Logs of the call since the last `take`, without those of frames that failed. */
+  /** Returns the logs of the call since the last `take`, without those of frames that failed. */
   take(): readonly IndexedLog[]
 }
 
 /**
- * @param withTransfers Coins that move are logs too, as ERC-20's Transfer at ERC-7528's address. Receipts do not have them. As the
- * cases of execution-apis have it, a log counts in the indexes of later ones even when its frame fails; geth 1.17.10 gives them free again.
+ * Creates the collector.
+ * @param withTransfers Transfers of the coin are logs too, as ERC-20's Transfer at ERC-7528's
+ *   address; receipts do not have them. A log uses up an index even when its frame fails, as the
+ *   cases of execution-apis require; geth 1.17.10 reuses these indexes.
  */
 export function collectCallLogs(withTransfers: boolean): CallLogs {
   let frames: IndexedLog[][] = []

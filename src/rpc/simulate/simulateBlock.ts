@@ -32,9 +32,9 @@ import type { BlockPlan } from './blockPlans.ts'
 import { type CallLogs, collectCallLogs } from './callLogs.ts'
 import { cannotStart, toTransaction } from './simulatedCall.ts'
 
-/** What blocks are simulated on, and with. */
+/** The base block's state and the rules that blocks are simulated with. */
 export interface SimulationGround {
-  /** on top of the base block's state; all blocks write to it */
+  /** a layer above the base block's state; all blocks write to it */
   readonly world: Journal
   readonly roots: StateRoots
   readonly chain: Pick<RpcContext['chain'], 'evmChainId' | 'forks' | 'precompileGasLimit'>
@@ -51,15 +51,15 @@ export interface SimulationGround {
   readonly pause: () => Promise<void>
 }
 
-/** What the blocks of a request share. */
+/** State that the blocks of a request share. */
 export interface Simulation extends SimulationGround {
   /** gas that all calls together may still use */
   gasLeft: bigint
-  /** bytes that calls may still answer with */
+  /** bytes that calls may still return */
   bytesLeft: number
 }
 
-/** @throws RpcError when the base block or its state is not kept */
+/** Opens the base block and its state. @throws RpcError when one of them is not retained */
 export function openGround(
   context: RpcContext,
   selector: BlockSelector,
@@ -104,14 +104,15 @@ interface SimulatedCall {
   readonly signed: SignedTransaction
   readonly receipt: Receipt
   readonly outcome: AppliedTransaction
-  /** it had less gas than it wanted, by the limit of the whole request */
+  /** whether the limit of the whole request left it less gas than it asked for */
   readonly isCapped: boolean
   readonly logs: ReturnType<CallLogs['take']>
 }
 
 /**
- * Simulates a block on its parent, in the order of geth's simulator: overrides of the state, the system calls of each block's start, the calls.
- * What native modules do at a block's start and end is left out.
+ * Simulates a block on its parent, in the order of geth's simulator: overrides of the state, the
+ * system calls of the block's start, the calls. The work of native modules at a block's start and
+ * end is left out.
  * @param ancestors the simulated blocks before it
  * @throws RpcError when a call cannot start, or answers are too large
  */
@@ -135,7 +136,7 @@ export async function simulateBlock(
   return { header, hash, json }
 }
 
-/** Ends a block after its transactions: what it has beside them, its roots and its hash. */
+/** Ends a block after its transactions: its remaining content, its roots and its hash. */
 export async function closeBlock(
   { world, roots, pause, execution }: SimulationGround,
   block: OpenBlock,
@@ -145,7 +146,7 @@ export async function closeBlock(
   const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
   const { engine, ethereumBlocks } = execution
   await ethereumBlocks?.end({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
-  // Of megabytes of overrides, each of these steps takes long enough for a turn of its own.
+  // With megabytes of overrides each of these steps takes long enough for a turn of its own.
   await pause()
   const changes = world.changes()
   await pause()
@@ -161,7 +162,10 @@ export async function closeBlock(
   return { header, hash: ethereumHeaderHash(header) }
 }
 
-/** Begins a block on its parent: its header as far as it is known, overrides of the state, the system calls. */
+/**
+ * Starts a block on its parent: its header as far as it is known, overrides of the state, the
+ * system calls.
+ */
 export async function openBlock(
   simulation: SimulationGround,
   plan: BlockPlan,
@@ -197,14 +201,17 @@ export async function openBlock(
   return { header, context, rules, ...tables, precompileGas, logs, gasUsed: 0n, blobGasUsed: 0n }
 }
 
-/** The header as far as it is known before the calls (geth: simulator.makeHeaders and processBlock). */
+/**
+ * Returns the header as far as it is known before the calls (geth: simulator.makeHeaders and
+ * processBlock).
+ */
 function headerOf(
   { feeMarket, options }: SimulationGround,
   { number, timestamp, overrides }: BlockPlan,
   parent: Pick<SimulatedBlock, 'header' | 'hash'>,
   { fork }: Rules,
 ): EthereumHeader {
-  // Without validation calls need not pay, and none would pay a base fee.
+  // Without validation calls need not pay, so they have a base fee of zero.
   const baseFee = options.validation ? nextBaseFee(parent.header, feeMarket) : 0n
   const since = <T>(first: Parameters<typeof includesFork>[1], value: T): T | undefined =>
     includesFork(fork, first) ? value : undefined
@@ -279,12 +286,15 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
   return call
 }
 
-/** Bytes of JSON around a call's answer, around each of its logs, and of a topic. */
+/**
+ * JSON bytes of a call besides its return data, of a log besides its data and topics, and of a
+ * topic.
+ */
 const CALL_BYTES = 150
 const LOG_BYTES = 500
 const TOPIC_BYTES = 70
 
-/** About as many as the call takes in JSON. */
+/** Estimates the bytes of the call in JSON. */
 function bytesOf({ outcome, logs }: SimulatedCall): number {
   const ofLogs = logs.map(({ log }) => LOG_BYTES + log.topics.length * TOPIC_BYTES + 2 * log.data.length)
   return ofLogs.reduce((sum, bytes) => sum + bytes, CALL_BYTES + 2 * outcome.output.length)

@@ -43,7 +43,7 @@ export const simulateV1 = defineMethod({
   },
 })
 
-/** Consecutive blocks of the chain may have the same second, simulated ones must not. */
+/** Consecutive blocks of the chain may have the same second; simulated ones must not. */
 const LEAST_SECONDS = 1
 
 async function simulate(
@@ -54,7 +54,7 @@ async function simulate(
 ): Promise<readonly JsonObject[]> {
   const { chain, limits } = context
   const { traceTransfers = false, validation = false, returnFullTransactions = false } = options
-  // The next block has nothing yet that the head does not have.
+  // The next block has no state yet that the head does not have.
   const isPending = requested.kind === 'number' && requested.number === 'pending'
   const { ground, base } = openGround(
     context,
@@ -78,6 +78,6 @@ function checkWithdrawals(overrides: RequestedBlock['blockOverrides']): void {
   if (overrides?.withdrawals === undefined || overrides.withdrawals.length === 0) return
   throw new RpcError(
     RPC_CODES.invalidParams,
-    'block override "withdrawals" must be empty: blocks of this chain have none',
+    'block override "withdrawals" must be empty: this chain has no withdrawals',
   )
 }

@@ -6,13 +6,13 @@ import { checkChainId, checkFeeFields } from '../eth/call.ts'
 import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { type CallRequest, callData } from '../params/callRequest.ts'
 
-/** What a simulated transaction has instead of a signature. */
+/** Values of a simulated transaction where others have a signature. */
 const NO_SIGNATURE = { v: 0n, r: 0n, s: 0n } as const
 
 /**
- * The transaction that a call of a simulation stands for (geth: TransactionArgs.ToTransaction): its hash is that of its envelope without a
- * signature.
- * @param defaults `nonce`: of the account; `gasLimit`: what block and request have left
+ * Returns the transaction that a simulated call represents (geth: TransactionArgs.ToTransaction).
+ * Its hash is that of its envelope without a signature.
+ * @param defaults `nonce`: the account's; `gasLimit`: what block and request have left
  * @throws RpcError when fields exclude each other, or name another chain
  */
 export function toTransaction(
@@ -51,8 +51,8 @@ function typeOf(request: CallRequest): UnsignedTransaction['type'] {
   return blobVersionedHashes !== undefined ? 3 : 2
 }
 
-/** Codes of the reasons, by how they begin (geth: txValidationError). */
-const CODES: readonly (readonly [start: string, code: number])[] = [
+/** Error codes by the start of the reason (geth: txValidationError). */
+const ERROR_CODES: readonly (readonly [start: string, code: number])[] = [
   ['nonce too low', RPC_CODES.nonceTooLow],
   ['nonce too high', RPC_CODES.nonceTooHigh],
   ['max fee per gas less than block base fee', RPC_CODES.baseFeeTooLow],
@@ -63,14 +63,14 @@ const CODES: readonly (readonly [start: string, code: number])[] = [
   ['max initcode size exceeded', RPC_CODES.initCodeTooLarge],
 ]
 
-/** The error of a call that could not start: it ends the simulation. */
+/** Returns the error for a call that could not start, which ends the simulation. */
 export function cannotStart(
   { reason }: Pick<SkippedTransaction, 'reason'>,
   { transaction, sender }: SignedTransaction,
 ): RpcError {
-  const code = CODES.find(([start]) => reason.startsWith(start))?.[1] ?? RPC_CODES.internal
+  const code = ERROR_CODES.find(([start]) => reason.startsWith(start))?.[1] ?? RPC_CODES.internal
   const nonce = /^(nonce too (?:low|high)): next nonce (\d+)/.exec(reason)
-  // geth has other words here than its pool.
+  // geth words these differently here than in its pool.
   const text =
     nonce === null
       ? reason

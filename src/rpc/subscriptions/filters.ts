@@ -2,7 +2,7 @@ import type { PooledTransaction } from '../../mempool/types.ts'
 import { newIdentifier } from '../jsonrpc/identifier.ts'
 import { type ClientBudget, createClientBudget } from '../transport/clientBudget.ts'
 
-/** What a filter watches. */
+/** Subject of a filter: logs, blocks or pool transactions. */
 export type FilterSpec =
   | { readonly kind: 'blocks' }
   | {
@@ -17,29 +17,32 @@ export type FilterSpec =
     }
   | { readonly kind: 'transactions'; readonly full: boolean }
 
-/** What a poll of a filter has to look at. An empty range (`from` > `to`): nothing is new. */
+/** Data that a poll has to read. An empty range (`from` > `to`) means that nothing is new. */
 export type FilterPoll =
   | { readonly kind: 'blocks'; readonly from: number; readonly to: number }
   | { readonly kind: 'logs'; readonly criteria: string; readonly from: number; readonly to: number }
   | { readonly kind: 'transactions'; readonly full: boolean; readonly transactions: readonly PooledTransaction[] }
 
 /**
- * The filters of the whole node. One thread has them; the others reach it through a port, as a client may poll over any
- * connection. Arguments and results are structured-clonable.
+ * The filters of the whole node. They are in one thread; other threads reach it through a port,
+ * because a client may poll over any connection. Arguments and results are structured-clonable.
  */
 export type FilterPort = {
   /**
-   * Adds a filter of `client` for what happens after `height`. Returns its ID; undefined when the client or all clients have too many
-   * filters, or their criteria take too much memory.
+   * Adds a filter of `client` for events after `height`. Returns its ID; undefined when the client
+   * or all clients have too many filters, or their criteria take too much memory.
    */
   readonly add: (spec: FilterSpec, height: number, client: string) => Promise<string | undefined>
-  /** What is new up to `height` since the last poll; it counts as seen from now on. undefined: there is no such filter */
+  /**
+   * Returns what is new up to `height` since the last poll, and marks it as polled. undefined:
+   * there is no such filter
+   */
   readonly poll: (id: string, height: number) => Promise<FilterPoll | undefined>
   /** Marks the blocks from `from` on as not polled, because the poll's result could not be delivered. */
   readonly rewind: (id: string, from: number) => Promise<void>
-  /** undefined: there is no such filter */
+  /** Returns a filter's spec; undefined: there is no such filter. */
   readonly describe: (id: string) => Promise<FilterSpec | undefined>
-  /** Whether there was such a filter. */
+  /** Removes a filter. Returns whether there was such a filter. */
   readonly remove: (id: string) => Promise<boolean>
 }
 
@@ -53,9 +56,9 @@ interface FilterLimits {
   readonly filters: number
   /** milliseconds without a poll after which a filter is removed (geth: eth/filters, 5 minutes) */
   readonly lifetimeMs: number
-  /** blocks that one poll looks at; the next poll continues from there */
+  /** blocks that one poll covers; the next poll continues from there */
   readonly blocksPerPoll: number
-  /** transactions, and their bytes, that are kept for the next poll; the oldest are dropped */
+  /** transactions, and their bytes, that are retained for the next poll; the oldest are dropped */
   readonly transactions: number
   readonly transactionBytes: number
 }
@@ -82,16 +85,20 @@ export const DEFAULT_FILTER_LIMITS: FilterLimits = {
 interface Filter {
   readonly client: string
   readonly spec: FilterSpec
-  /** what it takes of the memory budget */
+  /** its part of the memory budget */
   readonly bytes: number
-  /** first block that was not polled; for `transactions` the number of the first one in {@link RecentTransactions} */
+  /**
+   * the first block that was not polled; for `transactions` the number of the first one in {@link
+   * RecentTransactions}
+   */
   next: number
   polledMs: number
 }
 
 /**
- * A filter is a cursor: nothing is collected for it, a poll reads the blocks since the last one. Only pool transactions are kept, once
- * for all filters, as they cannot be read again later.
+ * Creates the store. A filter is a cursor: nothing is collected for it, and a poll reads the blocks
+ * since the last one. Only pool transactions are retained, once for all filters, because they
+ * cannot be read again later.
  */
 export function createFilterStore({
   limits = DEFAULT_FILTER_LIMITS,
@@ -185,7 +192,10 @@ function pollFilter(filter: Filter, height: number, recent: RecentTransactions, 
   return { kind: 'logs', criteria, from: Math.max(next, fromBlock), to: Math.min(to, toBlock) }
 }
 
-/** Both texts are hex digits and JSON's own characters: a byte each. */
+/**
+ * Returns the bytes of a filter's texts. Both are hex digits and JSON's own characters, a byte
+ * each.
+ */
 function sizeOf(spec: FilterSpec): number {
   return spec.kind === 'logs' ? spec.request.length + spec.criteria.length : 0
 }
@@ -193,11 +203,14 @@ function sizeOf(spec: FilterSpec): number {
 /** The newest pool transactions, numbered in the order in which they came. */
 interface RecentTransactions {
   add(transactions: readonly PooledTransaction[]): void
-  /** the number that the next transaction gets */
+  /** Returns the number of the next transaction. */
   next(): number
-  /** Some of those from number `first` on that are still kept; `next` is the number to go on from. */
+  /**
+   * Returns some of the retained transactions from number `first` on; `next` is the number to
+   * continue from.
+   */
   since(first: number): { readonly transactions: readonly PooledTransaction[]; readonly next: number }
-  /** Forgets all; numbers go on. */
+  /** Forgets all transactions; the numbers continue. */
   clear(): void
 }
 
@@ -206,27 +219,27 @@ interface RecentTransactionLimits {
   readonly transactionBytes: number
 }
 
-/** Memory of a transaction beside its bytes. */
+/** Memory of a transaction besides its bytes. */
 const OVERHEAD_BYTES = 300
-/** What one call returns at most, so that its JSON stays far below the limit of an answer. */
+/** Most transactions of one call, so that their JSON stays far below the limit of an answer. */
 const MAX_GIVEN = 20_000
 const MAX_GIVEN_BYTES = 4_194_304
 
-/** Keeps the newest transactions within the limits. */
+/** Retains the newest transactions within the limits. */
 function createRecentTransactions({
   transactions: maxCount,
   transactionBytes,
 }: RecentTransactionLimits): RecentTransactions {
-  let kept: PooledTransaction[] = []
-  /** dropped transactions at the front of `kept`, which are removed many at a time */
+  let recent: PooledTransaction[] = []
+  /** dropped transactions at the front of `recent`, which are removed many at a time */
   let dropped = 0
-  /** number of the first one in `kept` */
+  /** number of the first transaction in `recent` */
   let base = 0
   let bytes = 0
 
   const sizeOf = ({ raw }: PooledTransaction): number => raw.length + OVERHEAD_BYTES
   const compact = (): void => {
-    kept = kept.slice(dropped)
+    recent = recent.slice(dropped)
     base += dropped
     dropped = 0
   }
@@ -234,26 +247,26 @@ function createRecentTransactions({
   return {
     add: (transactions) => {
       for (const transaction of transactions) {
-        kept.push(transaction)
+        recent.push(transaction)
         bytes += sizeOf(transaction)
       }
-      while (kept.length - dropped > maxCount || bytes > transactionBytes) {
-        bytes -= sizeOf(kept[dropped]!)
+      while (recent.length - dropped > maxCount || bytes > transactionBytes) {
+        bytes -= sizeOf(recent[dropped]!)
         dropped++
       }
-      if (dropped > kept.length / 2) compact()
+      if (dropped > recent.length / 2) compact()
     },
-    next: () => base + kept.length,
+    next: () => base + recent.length,
     since: (first) => {
       const start = Math.max(first - base, dropped)
       let end = start
       let given = 0
-      while (end < kept.length && end - start < MAX_GIVEN && given < MAX_GIVEN_BYTES) given += sizeOf(kept[end++]!)
-      return { transactions: kept.slice(start, end), next: base + end }
+      while (end < recent.length && end - start < MAX_GIVEN && given < MAX_GIVEN_BYTES) given += sizeOf(recent[end++]!)
+      return { transactions: recent.slice(start, end), next: base + end }
     },
     clear: () => {
-      base += kept.length
-      kept = []
+      base += recent.length
+      recent = []
       dropped = 0
       bytes = 0
     },

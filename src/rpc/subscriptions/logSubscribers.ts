@@ -7,18 +7,21 @@ import type { ClientBudget } from '../transport/clientBudget.ts'
 import { type NotificationEnd, notificationEnd } from '../transport/websocket.ts'
 import { deliveryWork, type NotificationSubscriber, type NotificationWork } from './notificationWork.ts'
 
-/** What is the same for all subscribers that are told of a result. @param result JSON text */
+/**
+ * Returns the part of a notification that all subscribers to a result share.
+ * @param result JSON text
+ */
 export function resultEnd(result: string): NotificationEnd {
   return notificationEnd(`${result}}}`)
 }
 
-/** What a log has to match. */
+/** Criteria of a log. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 
 /** A range of blocks. */
 interface Heights {
   readonly from: number
-  /** undefined: without an end */
+  /** undefined: open */
   readonly to?: number | undefined
 }
 
@@ -42,37 +45,59 @@ export interface LogSubscribers {
 }
 
 /**
- * A subscription has up to five lists of alternatives: addresses are position 0, the topics positions 1 to 4. It is found by keys, each
- * a combination of one alternative from several positions, joined. A log has one such combination for a set of positions, so one look
- * into a table finds all subscriptions of those positions that match: nobody's alternatives are gone through when a block comes.
+ * A subscription has up to five lists of alternatives: addresses are position 0, topics are
+ * positions 1 to 4. Its keys are the combinations of one alternative from each of several
+ * positions, joined. A log has one such combination for a set of positions, so one look-up in a
+ * table finds all matching subscriptions with these positions: a new block requires no loop over
+ * the alternatives of subscriptions.
  */
 interface Subscriber {
   readonly target: NotificationSubscriber
   readonly heights: Heights
-  /** the table that has it: the positions that its keys join, and how many topics a log needs */
+  /**
+   * the table that has the subscription: the positions that its keys join, and how many topics a
+   * log needs
+   */
   readonly shape: number
   readonly keys: readonly string[]
-  /** positions whose combinations would be too many keys; they are checked after a look into the table */
+  /**
+   * positions whose combinations would be too many keys; they are checked after a look-up in the
+   * table
+   */
   readonly unkeyed: readonly { readonly position: number; readonly wanted: ReadonlySet<string> }[]
-  /** bits of the alternatives of each position; undefined when there are too many to check them for each block */
+  /**
+   * bits of the alternatives of each position; undefined when there are too many to check for each
+   * block
+   */
   readonly bloomBits: readonly Uint16Array[] | undefined
-  /** what it takes of the memory budget */
+  /** its part of the memory budget */
   readonly bytes: number
 }
 
-/** Keys that a subscription may have by joining positions. The alternatives of a single position may be more: those that a request names. */
+/**
+ * Most keys of a subscription that joins positions. A single position may have more alternatives:
+ * all that a request names.
+ */
 const MAX_JOINED_KEYS = 256
 
-/** The order in which positions become part of the keys: those that are likely to rule out most logs first. */
+/**
+ * The order in which positions become part of the keys: first the positions that are likely to rule
+ * out most logs.
+ */
 const POSITIONS_BY_SELECTIVITY = [4, 3, 2, 0, 1]
 
 /** A shape has one bit for each position in the keys and, above these bits, the number of topics. */
 const POSITION_BITS = 5
 
-/** As long as all subscriptions together have no more alternatives than this, bloom filters may spare reading a block's receipts. */
+/**
+ * While all subscriptions together have at most this many alternatives, bloom filters may make it
+ * unnecessary to read a block's receipts.
+ */
 const MAX_BLOOM_ALTERNATIVES = 1_000
 
-/** Memory of a subscription, and of one entry of a table or set, beside the characters of its key. */
+/**
+ * Memory of a subscription, and of one entry of a table or set besides the characters of its key.
+ */
 const SUBSCRIBER_BYTES = 1_000
 const ENTRY_BYTES = 300
 
@@ -82,7 +107,10 @@ const LOG_WORK = 20
 /** The subscriptions that have each key, for one shape. */
 type KeyTable = Map<string, Set<Subscriber>>
 
-/** @param budget bytes for the criteria, returned when a subscription ends */
+/**
+ * Creates the log subscriptions of a socket thread.
+ * @param budget bytes for the criteria, returned when a subscription ends
+ */
 export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   const subscribers = new Set<Subscriber>()
   const tables = new Map<number, KeyTable>()
@@ -103,7 +131,7 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   }
   const mayMatch = (bloom: Uint8Array): boolean => {
     if (subscribers.size === 0 || isEmptyBloom(bloom)) return false
-    // Beyond this, to read the block costs less than to look at every subscription.
+    // Above this number, reading the block costs less than examining every subscription.
     const isTooMany = withoutBloomBits > 0 || Math.max(bloomAlternatives, subscribers.size) > MAX_BLOOM_ALTERNATIVES
     if (isTooMany) return true
     return subscribers.values().some(({ bloomBits = [] }) => bloomBits.every((bits) => bloomMayContainAny(bloom, bits)))
@@ -127,7 +155,7 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
         work.spend(LOG_WORK)
         let end: NotificationEnd | undefined
         for (const subscriber of findSubscribers(tables, log)) {
-          // Subscriptions may end, and begin for later blocks, while others have their turn.
+          // Subscriptions may end, and start for later blocks, while others have their turn.
           if (!isWithin(subscriber.heights, height) || !subscribers.has(subscriber)) continue
           end ??= resultEnd(text())
           if (work.spendFor(subscriber.target, deliveryWork(end.length))) subscriber.target.deliver(end)
@@ -145,7 +173,7 @@ function isWithin({ from, to = Number.POSITIVE_INFINITY }: Heights, height: numb
   return from <= height && height <= to
 }
 
-/** Everything that matching needs, made once; keeps nothing of `criteria` itself. */
+/** Prepares everything that matching needs; retains nothing of `criteria` itself. */
 function prepare(
   { addresses, topics }: LogCriteria,
   { from, to }: Heights,
@@ -174,7 +202,10 @@ function prepare(
   }
 }
 
-/** The positions that the keys join, ascending: one at least, and further ones as long as the combinations stay few. */
+/**
+ * Returns the positions that the keys join, ascending: at least one, and more as long as the
+ * combinations stay few.
+ */
 function keyedPositions(lists: readonly (readonly string[])[]): number[] {
   const keyed: number[] = []
   let combinations = 1
@@ -209,7 +240,10 @@ function removeKeys(tables: Map<number, KeyTable>, subscriber: Subscriber): void
   if (table.size === 0) tables.delete(subscriber.shape)
 }
 
-/** Those whose criteria the log matches: one look into each table, of which there are 62 at most. */
+/**
+ * Returns the subscribers whose criteria the log matches: one look-up in each table, of at most 62
+ * tables.
+ */
 function findSubscribers(tables: ReadonlyMap<number, KeyTable>, { address, topics }: Log): Subscriber[] {
   const items = [address, ...topics].map(bytesKey)
   const found: Subscriber[] = []

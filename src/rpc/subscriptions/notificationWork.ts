@@ -2,23 +2,26 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createClientBudget } from '../transport/clientBudget.ts'
 import type { NotificationEnd } from '../transport/websocket.ts'
 
-/** Somebody who is told of something. */
+/** A subscriber to notifications. */
 export interface NotificationSubscriber {
-  /** whom the subscription counts for */
+  /** the client that the subscription counts for */
   readonly client: string
-  /** Takes the end of a notification; all who are told of the same get the same. */
+  /** Takes the end of a notification, which is the same for all subscribers to one event. */
   deliver(end: NotificationEnd): void
-  /** Ends the connection: what its client has subscribed to is too much work. */
+  /** Ends the connection, because the client's subscriptions are too much work. */
   drop(): void
 }
 
-/** What it costs to tell subscribers of something, and whom. A unit is 0.3 µs or less. */
+/** The cost of notifying subscribers, in units of at most 0.3 µs, and the clients that cause it. */
 export interface NotificationWork {
-  /** Counts work that is for nobody in particular. */
+  /** Counts work that serves no subscriber in particular. */
   spend(amount: number): void
-  /** Counts work for a subscriber. false: it is more than the share of its client, and the subscriber is dropped. */
+  /**
+   * Counts work for a subscriber. false: it exceeds the client's share, and the subscriber is
+   * dropped.
+   */
   spendFor(subscriber: Pick<NotificationSubscriber, 'client' | 'drop'>, amount: number): boolean
-  /** Lets other connections have their turn when this one is used up; undefined: it is not. */
+  /** Lets other connections have their turn when this turn is used up; undefined: it is not. */
   pause(): Promise<void> | undefined
 }
 
@@ -29,18 +32,21 @@ interface NotificationWorkOptions {
   readonly onDropped?: (() => void) | undefined
 }
 
-/** About 3 ms of work are done in one turn of the event loop before other connections have theirs. */
+/** About 3 ms of work in one turn of the event loop, before other connections have theirs. */
 const WORK_PER_TURN = 10_000
 /**
- * To tell of one block. A client alone has a fifth of it (`ClientBudget`), some 12,000 short notifications: each transaction of a full
- * block nine times. Beyond it, its connections are dropped.
+ * Work for one block's notifications. A client alone has a fifth (`ClientBudget`), some 12,000
+ * short notifications: each transaction of a full block nine times. Above that, its connections are
+ * dropped.
  */
 const WORK_PER_BLOCK = 2_000_000
-/** To write a notification to a socket, and how many of its bytes are written for one unit more. */
+/**
+ * Work to write a notification to a socket, and the number of its bytes that take one more unit.
+ */
 const DELIVERY_WORK = 30
 const BYTES_WRITTEN = 1_024
 
-/** The work to write a notification of so many bytes. */
+/** Returns the work to write a notification of this many bytes. */
 export function deliveryWork(bytes: number): number {
   return DELIVERY_WORK + bytes / BYTES_WRITTEN
 }

@@ -10,13 +10,15 @@ import { deliveryWork, type NotificationSubscriber, type NotificationWork } from
 /** All subscriptions to receipts of one socket thread. */
 export interface ReceiptSubscribers {
   /**
-   * Starts a subscription; the returned function ends it. undefined: its hashes exceed the memory budget.
+   * Starts a subscription; the returned function ends it. undefined: its hashes exceed the memory
+   * budget.
    * @param hashes of the transactions whose receipts are wanted; none: all
-   * @param fromHeight the first block that the subscriber is told of
+   * @param fromHeight the first block that the subscriber is notified of
    */
   add(hashes: readonly Hash[], fromHeight: number, subscriber: NotificationSubscriber): (() => void) | undefined
   /**
-   * Delivers the receipts of a block, to each subscription those that it wants in one notification, in their order.
+   * Delivers the receipts of a block: each subscriber gets one notification with the receipts that
+   * it wants, in their order.
    * @param chain read at once, not after a pause
    * @throws Error (rejects) when the block has no header or no receipts
    */
@@ -34,11 +36,14 @@ interface Subscriber {
 /** Memory of a subscription, and of one of its hashes. */
 const SUBSCRIBER_BYTES = 500
 const HASH_BYTES = 400
-/** Work to look whether somebody wants a receipt, and to write it as JSON. */
+/** Work to check whether a receipt is wanted, and to format it as JSON. */
 const LOOK_WORK = 1
 const RECEIPT_WORK = 60
 
-/** @param budget bytes for the hashes, returned when a subscription ends */
+/**
+ * Creates the receipt subscriptions of a socket thread.
+ * @param budget bytes for the hashes, returned when a subscription ends
+ */
 export function createReceiptSubscribers(budget: ClientBudget): ReceiptSubscribers {
   const ofAll = new Set<Subscriber>()
   const ofHash = new Map<string, Set<Subscriber>>()
@@ -116,7 +121,7 @@ export function createReceiptSubscribers(budget: ClientBudget): ReceiptSubscribe
   }
 }
 
-/** Subscriptions may have ended, or begun for later blocks, while others had their turn. */
+/** Subscriptions may have ended, or started for later blocks, while others had their turn. */
 async function deliver(
   { target, fromHeight, hasEnded }: Subscriber,
   result: NotificationEnd,

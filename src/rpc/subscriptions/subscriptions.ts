@@ -32,7 +32,7 @@ interface PendingTopic {
   readonly full: boolean
 }
 
-/** What a client subscribes to. */
+/** The subject of a subscription. */
 type Topic =
   | { readonly kind: 'newHeads' }
   | { readonly kind: 'logs'; readonly filter: LogFilter }
@@ -40,7 +40,10 @@ type Topic =
   | { readonly kind: 'transactionReceipts'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'syncing' }
 
-/** New heads and transactions, which a socket thread gets from other threads. Several blocks may have been published between two heads. */
+/**
+ * New heads and transactions, which a socket thread gets from other threads. Several blocks may
+ * have been published between two heads.
+ */
 export interface HeadFeed {
   /** calls `listener` for each newest block, until the returned function is called; `view` may be read while it runs */
   onHead(listener: (view: NodeView) => void): () => void
@@ -59,7 +62,10 @@ export interface SubscriptionHub {
 
 interface SubscriptionHubOptions {
   readonly feed: HeadFeed
-  /** the head that clients see already: the first notification of a subscription is of the block after it */
+  /**
+   * the head that clients already know: the first notification of a subscription is about the block
+   * after it
+   */
   readonly headHeight: () => number
   /** on the newest blocks; `release` must follow */
   readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: Pick<RpcContext, 'view'> }
@@ -69,25 +75,28 @@ interface SubscriptionHubOptions {
   readonly watchPending?: (change: 1 | -1) => void
   /** bytes for the addresses and topics of log subscriptions */
   readonly budget: ClientBudget
-  /** called when a subscriber is dropped because its client asks for too much work */
+  /** called when a subscriber is dropped because its client causes too much work */
   readonly onDropped?: () => void
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** Those who are told of one kind of things, with the first block from which on each is told. */
+/** The subscribers to one kind of event, each with the first block that it is notified of. */
 type Subscribers = Map<NotificationSubscriber, number>
 
-/** Memory of transactions that wait until subscribers are told of them; the oldest are left out, as for filters. */
+/** Memory of transactions that wait for notification; the oldest are dropped, as for filters. */
 const MAX_WAITING_BYTES = 32 * 1_048_576
-/** Memory of such a transaction, beside its bytes. */
+/** Memory of such a transaction besides its bytes. */
 const WAITING_BYTES = 500
-/** Milliseconds after which clients have new shares of the work to tell of transactions. */
+/**
+ * Milliseconds after which clients get new shares of the work for notifications of transactions.
+ */
 const PENDING_SHARES_MS = 1_000
 
 /**
- * Turns what the node publishes into notifications. Every height is notified once and in order, also when several blocks
- * were published at once. An event is written as JSON once for all its subscribers, and other connections have their turn meanwhile.
- * Heads are followed while somebody is to be told of them.
+ * Turns published blocks and transactions into notifications. Every height is notified once and in
+ * order, even when several blocks were published at once. An event is formatted as JSON once for
+ * all its subscribers, and other connections have their turn meanwhile. The hub follows heads while
+ * it has subscribers to blocks.
  */
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
   const { feed, headHeight, lease, syncing, budget, onDropped, log } = options
@@ -99,10 +108,10 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
   let notifiedHeight = 0
   let newest = 0
   let wasSyncing = false
-  /** what is still to be told of the node's state */
+  /** changes of the node's sync status that still have to be notified */
   const syncingTexts: string[] = []
   let isNotifying = false
-  /** subscriptions to what comes with blocks */
+  /** subscriptions to events of blocks */
   let count = 0
   /** while heads are followed */
   let unfollow: (() => void) | undefined
@@ -213,7 +222,8 @@ async function deliverAll(
   work: NotificationWork,
 ): Promise<void> {
   const end = resultEnd(result)
-  // Subscriptions may end, and begin for later blocks, while others have their turn: the iteration goes along.
+  // Subscriptions may end, and start for later blocks, while others have their turn: the iteration
+  // covers these changes.
   for (const [subscriber, fromHeight] of subscribers) {
     if (fromHeight > height) continue
     if (work.spendFor(subscriber, deliveryWork(end.length))) subscriber.deliver(end)
@@ -301,7 +311,7 @@ function createPendingNotifier({
   }
 }
 
-/** geth: downloader.SyncingResult, or false when the node has caught up. */
+/** Formats geth's downloader.SyncingResult, or false when the node has caught up. */
 function syncingText(status: SyncStatus | undefined): string {
   if (status === undefined) return 'false'
   const { startingBlock, currentBlock, highestBlock } = status
@@ -315,7 +325,10 @@ function syncingText(status: SyncStatus | undefined): string {
   })
 }
 
-/** JSON-RPC with `eth_subscribe` and `debug_subscribe` (geth: rpc/subscription.go). @param maxSubscriptions of one socket */
+/**
+ * Serves JSON-RPC with `eth_subscribe` and `debug_subscribe` (geth: rpc/subscription.go).
+ * @param maxSubscriptions of one socket
+ */
 export function createEthereumSocket(
   dispatcher: Dispatcher,
   hub: SubscriptionHub,
@@ -350,12 +363,15 @@ export function createEthereumSocket(
         unsubscribe: (id) => subscriptions.end(id),
       }),
     refuse: (text, seconds) => dispatcher.refuse(text, rateLimited(seconds)),
-    // Without an answer the client cannot have the ID.
+    // Without an answer the client does not have the ID.
     confirms: (answer, id) => typeof answer === 'string' && answer.includes(id),
   }
 }
 
-/** Makes notifications of results. A function of its own, so that what it returns does not keep a subscription's filter in memory. */
+/**
+ * Returns a function that makes notifications of results. It is separate, so that the returned
+ * function does not keep a subscription's filter in memory.
+ */
 function notifier(namespace: string, id: string, deliver: DeliverNotification): NotificationSubscriber['deliver'] {
   const start = `{"jsonrpc":"2.0","method":"${namespace}_subscription","params":{"subscription":"${id}","result":`
   return (end) => deliver(start, end)

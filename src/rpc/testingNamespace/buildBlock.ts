@@ -27,12 +27,13 @@ type Attributes = ReturnType<typeof readAttributes>
 
 const readTransactions: ParamReader<readonly Uint8Array[]> = listReader(readData, '[]hexutil.Bytes')
 
-/** Bytes of a header's extra data (Ethereum's yellow paper). */
+/** Most bytes of a header's extra data (Ethereum's yellow paper). */
 const MAX_EXTRA_DATA = 32
 
 /**
- * Builds a block on the head without changing the chain (execution-apis: testing_buildBlockV1): of the given transactions in their order, or
- * of the pool's where they are null. What native modules do at a block's start and end is left out, as in simulations.
+ * Builds a block on the head without changing the chain (execution-apis: testing_buildBlockV1):
+ * from the given transactions in their order, or from the pool's when they are null. The work of
+ * native modules at a block's start and end is left out, as in simulations.
  */
 export const buildBlockV1 = defineMethod({
   name: 'testing_buildBlockV1',
@@ -54,13 +55,14 @@ export const buildBlockV1 = defineMethod({
   },
 })
 
-/** Milliseconds until all transactions must be in blocks. */
+/** Milliseconds after which all transactions must be in blocks. */
 const COMMIT_MS = 20_000
 
 /**
- * Has the given transactions put into blocks and gives the hash of the block that the last of them is in; without transactions that of the
- * next block (geth: testing_commitBlockV1). Time, fee recipient and the other attributes of a block are what validators agree on, so that those
- * of the call are only read.
+ * Submits the given transactions and returns the hash of the block with the last of them, once they
+ * are in blocks; without transactions, the hash of the next block (geth: testing_commitBlockV1).
+ * Validators agree on the time, fee recipient and other attributes of a block, so the call's
+ * attributes are read, but not used.
  */
 export const commitBlockV1 = defineMethod({
   name: 'testing_commitBlockV1',
@@ -90,7 +92,7 @@ async function open(context: RpcContext, attributes: Attributes, pause: () => Pr
   if (timestamp === undefined || suggestedFeeRecipient === undefined || prevRandao === undefined) {
     throw invalidParams('payload attributes need timestamp, suggestedFeeRecipient and prevRandao')
   }
-  if (withdrawals.length > 0) throw invalidParams('withdrawals must be empty: blocks of this chain have none')
+  if (withdrawals.length > 0) throw invalidParams('withdrawals must be empty: this chain has no withdrawals')
   const options = { traceTransfers: false, validation: true, returnFullTransactions: false }
   const { ground, base } = openGround(context, LATEST, options, pause)
   if (Number(timestamp) < base.header.timestamp) throw serverError('timestamp is before that of the parent')
@@ -117,7 +119,10 @@ interface Built {
   readonly tipsAcoin: bigint
 }
 
-/** @param skipsInvalid leaves out what cannot start; otherwise that is an error */
+/**
+ * Executes the transactions.
+ * @param skipsInvalid leaves out transactions that cannot start; otherwise they are an error
+ */
 async function execute(
   { world, execution, pause }: SimulationGround,
   block: OpenBlock,
@@ -176,7 +181,7 @@ async function poolTransactions({ txs }: RpcContext): Promise<readonly SignedTra
   }
 }
 
-/** Engine API: ExecutionPayloadV3 in the answer of engine_getPayloadV4. */
+/** Formats the Engine API's ExecutionPayloadV3 in the answer of engine_getPayloadV4. */
 function payloadOf(header: EthereumHeader, hash: Hash, built: Built): JsonObject {
   return {
     executionPayload: {

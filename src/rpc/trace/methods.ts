@@ -61,7 +61,7 @@ const transaction = defineMethod({
 
 const readPath = listReader(readCount, '[]hexutil.Uint')
 
-/** One call of a transaction: that with the given path of indices; null where there is none. */
+/** One call of a transaction, by its path of indices; null when there is no such call. */
 const get = defineMethod({
   name: 'trace_get',
   runs: 'trace',
@@ -74,7 +74,7 @@ const get = defineMethod({
   },
 })
 
-/** What a mined transaction did; null for an unknown one. */
+/** The traces of a mined transaction; null for an unknown one. */
 const replayTransaction = defineMethod({
   name: 'trace_replayTransaction',
   runs: 'trace',
@@ -89,7 +89,7 @@ const replayTransaction = defineMethod({
   },
 })
 
-/** What each transaction of a block did; null for an unknown block. */
+/** The traces of each transaction of a block; null for an unknown block. */
 const replayBlockTransactions = defineMethod({
   name: 'trace_replayBlockTransactions',
   runs: 'trace',
@@ -122,7 +122,7 @@ const call = defineMethod({
     }),
 })
 
-/** Calls of one request: each may run for the whole time that the request has. */
+/** Most calls in one request: each may run for the request's whole time. */
 const MAX_CALLS = 1_000
 
 type TracedCall = readonly [CallRequest, ReadonlySet<ParityTraceType>]
@@ -134,14 +134,15 @@ const readTracedCall: ParamReader<TracedCall> = (json) => {
 
 const readTracedCalls = listReader(readTracedCall, '[][]interface {}')
 
-/** Traces calls one after the other, each on what those before it have changed. */
+/** Traces calls one after the other, each on the state that the calls before it have left. */
 const callMany = defineMethod({
   name: 'trace_callMany',
   runs: 'trace',
   params: [readTracedCalls, readBlockNumberOrHash],
   required: 1,
   run: (context, calls, selector = LATEST) => {
-    if (calls.length > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (calls.length > MAX_CALLS)
+      throw new RpcError(RPC_CODES.limitExceeded, `the request has ${calls.length} calls: send at most ${MAX_CALLS}`)
     return withLimits(context, async (limits) => {
       const environment = openTraceCall(context, selector, limits)
       const out: ParityTraceResult[] = []
@@ -153,10 +154,12 @@ const callMany = defineMethod({
   },
 })
 
-/** A signed transaction is checked as in a block. */
+/** A signed transaction gets the same checks as in a block. */
 const NOTHING_SKIPPED: SkippedChecks = {}
 
-/** DATA, or the list of numbers that Foundry's `cast trace --raw` sends, as reth takes both. */
+/**
+ * Reads DATA, or the list of numbers that Foundry's `cast trace --raw` sends; reth accepts both.
+ */
 const readRawBytes: ParamReader<Uint8Array> = (json) => {
   if (!Array.isArray(json)) return readData(json)
   const isByte = (value: unknown): boolean =>
@@ -179,7 +182,7 @@ const rawTransaction = defineMethod({
     }),
 })
 
-/** The `trace` namespace: what transactions did, in the form of Parity. */
+/** The `trace` namespace: traces of transactions in Parity's form. */
 export const traceNamespaceMethods: readonly RpcMethod[] = [
   block,
   call,

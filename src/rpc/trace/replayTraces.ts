@@ -10,11 +10,11 @@ import type { Hash } from '../../primitives/hash.ts'
 import { type BlockReplay, logCount, replayTransaction, replayUpTo } from '../debug/blockReplay.ts'
 import type { JsonObject } from '../format/json.ts'
 
-/** What limits a request that traces. */
+/** Limits of a request that traces. */
 export interface TraceLimits {
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
-  /** what the answer may take */
+  /** bytes that the answer may have */
   readonly budget: TraceBudget
 }
 
@@ -25,7 +25,7 @@ interface TracedTransaction {
   readonly result: ParityTraceResult
 }
 
-/** Executes a transaction of a block again, with its traces, after all that came before it. */
+/** Executes a transaction of a block again and traces it, after all transactions before it. */
 export async function traceTransactionAt(
   replay: BlockReplay,
   index: number,
@@ -49,7 +49,7 @@ export async function traceTransactionAt(
   return { hash, index, result: result() }
 }
 
-/** All of a block's transactions, in order. */
+/** Traces all transactions of a block, in order. */
 export async function* traceAll(
   replay: BlockReplay,
   types: ReadonlySet<ParityTraceType>,
@@ -58,7 +58,7 @@ export async function* traceAll(
   for (const index of replay.transactions.keys()) yield await traceTransactionAt(replay, index, types, limits)
 }
 
-/** The calls of a mined transaction with where it is. */
+/** Returns the calls of a mined transaction together with its position. */
 export function localize(
   { hash, index, result }: TracedTransaction,
   { hash: blockHash, execution }: Pick<BlockReplay, 'hash' | 'execution'>,

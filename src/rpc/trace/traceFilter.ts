@@ -29,12 +29,13 @@ const readFilter = objectReader('TraceFilter', 'TraceFilter', {
 })
 type Filter = ReturnType<typeof readFilter>
 
-/** Blocks with transactions that one request may have executed again. */
+/** Most blocks with transactions that one request may execute again. */
 const MAX_TRACED_BLOCKS = 1_000
 
 /**
- * Calls by who made them and to whom, over a range of blocks (by default all up to the newest), `count` of them after the first `after`. Where
- * calls are indexed (INDEX_TRACES), only blocks with the addresses are executed again.
+ * Calls by sender and recipient in a range of blocks (by default all up to the newest), `count` of
+ * them after the first `after`. Where calls are indexed (INDEX_TRACES), only blocks with these
+ * addresses are executed again.
  */
 export const filter = defineMethod({
   name: 'trace_filter',
@@ -77,7 +78,7 @@ interface Range {
   readonly to: number
 }
 
-/** Block 0 has no transactions. @throws RpcError */
+/** Resolves the range of blocks; block 0 has no transactions. @throws RpcError */
 function rangeOf({ view, limits }: RpcContext, { fromBlock = 0, toBlock = 'latest' }: Filter): Range {
   const from = heightOfTag(view.chain, fromBlock)
   const to = heightOfTag(view.chain, toBlock)
@@ -90,10 +91,10 @@ function rangeOf({ view, limits }: RpcContext, { fromBlock = 0, toBlock = 'lates
 }
 
 const BLOCKS_PER_PAUSE = 256
-/** Of longer lists every block is executed: each address is looked up by itself. */
+/** With more addresses every block is executed, because each address needs a look-up of its own. */
 const MAX_INDEXED_ADDRESSES = 256
 
-/** Heights, ascending, of blocks that have transactions and may have matching calls. */
+/** Yields the heights, ascending, of blocks that have transactions and may have matching calls. */
 async function* candidates(
   chain: ChainReader,
   wanted: Filter,
@@ -106,7 +107,7 @@ async function* candidates(
   const indexedFrom = isIndexed ? Math.max(from, chain.callsFrom) : Number.POSITIVE_INFINITY
   for (let height = from; height <= to && height < indexedFrom; height++) {
     if (height % BLOCKS_PER_PAUSE === 0) await pause()
-    // Most blocks are empty, and executed for nothing.
+    // Most blocks are empty, so executing them would be a waste.
     if (chain.header(height)?.gasUsed !== 0n) yield height
   }
   if (indexedFrom > to) return
@@ -119,12 +120,18 @@ async function* candidates(
   }
 }
 
-/** Whether a call has to match both lists. An empty list matches every address, so that it is the other one that counts. */
+/**
+ * Returns whether a call has to match both lists. An empty list matches every address, so only the
+ * other one counts then.
+ */
 function needsBoth({ fromAddress = [], toAddress = [], mode = 'intersection' }: Filter): boolean {
   return mode === 'intersection' && fromAddress.length > 0 && toAddress.length > 0
 }
 
-/** reth's rules (alloy: TraceFilterMatcher): an empty list matches every address; of two lists both or either must match, by the mode. */
+/**
+ * Returns a test of traces by reth's rules (alloy: TraceFilterMatcher). An empty list matches every
+ * address; of two lists, both or one must match, depending on the mode.
+ */
 function matcherOf({
   fromAddress = [],
   toAddress = [],

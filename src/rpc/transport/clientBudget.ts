@@ -1,34 +1,42 @@
 import { isLoopback } from '../../config/clientAddress.ts'
 
-/** An amount of something (bytes, connections, subscriptions) that one thread has for all its clients together. */
+/**
+ * An amount of something (bytes, connections, subscriptions) that one thread has for all its
+ * clients together.
+ */
 export interface ClientBudget {
   /**
-   * false, and nothing is taken, when less is left, or when the client would have more than its share.
-   * @param client undefined: for several clients, so there is no share
+   * Takes an amount. false: nothing is taken, because less is left or the client would exceed its
+   * share.
+   * @param client undefined: several clients, to which no share applies
    */
   take(client: string | undefined, amount: number): boolean
-  /** Returns what the client has taken. */
+  /** Returns an amount of the client to the budget. */
   giveBack(client: string | undefined, amount: number): void
 }
 
 interface ClientBudgetOptions {
   readonly total: number
-  /** called with what is taken now */
+  /** called with the amount that is taken now */
   readonly onChange?: (taken: number) => void
-  /** called when a client gets nothing */
+  /** called when a client is refused */
   readonly onRefused?: () => void
 }
 
-/** A client may have as much as the amount that is left, divided by this: a single one gets a fifth of all. */
+/**
+ * A client may have as much as the remaining amount divided by this: a single client gets a fifth
+ * of the total.
+ */
 const LEFT_PER_SHARE = 4
-/** The last part of the budget, one of so many, is for clients that have little. */
+/** One part of this many, the last of the budget, is for clients that have little. */
 const RESERVED_PART = 5
-/** What is little: one of so many parts. */
+/** A client has little when it has at most one part of this many. */
 const LITTLE_PART = 1_000
 
 /**
- * Whoever has much is refused first, and those who have little find a place beside a few who take what they can get. Clients on the
- * node's own machine have no share: they are the operator's.
+ * Creates a budget. Clients that have much are refused first, so clients that have little find room
+ * next to a few that take as much as they can. Clients on the node's own machine have no share:
+ * they are the operator's.
  */
 export function createClientBudget({ total, onChange, onRefused }: ClientBudgetOptions): ClientBudget {
   const takenBy = new Map<string, number>()

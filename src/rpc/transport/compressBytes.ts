@@ -15,9 +15,9 @@ const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255)
 const GZIP_TAIL_BYTES = 8
 
 /**
- * Compresses bytes in this thread, in gzip piece by piece. Not by Node.js's asynchronous functions, whose threads also write the
- * database and the write-ahead log.
- * @param turn awaited between pieces; what it throws ends the work
+ * Compresses bytes in this thread, in gzip piece by piece. It does not use Node.js's asynchronous
+ * functions, whose threads also write the database and the write-ahead log.
+ * @param turn awaited between pieces; an error that it throws ends the work
  */
 export async function compressBytes(
   encoding: Encoding,
@@ -37,8 +37,9 @@ export async function compressBytes(
 }
 
 /**
- * One member of gzip whose deflate blocks are made piece by piece, as pigz does: each piece but the last ends with an empty stored block
- * (Z_SYNC_FLUSH), after which the next begins at a byte.
+ * Makes one gzip member whose deflate blocks are made piece by piece, as by pigz: each piece except
+ * the last ends with an empty stored block (Z_SYNC_FLUSH), after which the next piece starts at a
+ * byte.
  */
 async function gzipInPieces(bytes: Uint8Array, turn: () => Promise<void>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [GZIP_HEAD]

@@ -6,13 +6,15 @@ import type { RpcLog } from '../jsonrpc/errors.ts'
 export type Encoding = 'zstd' | 'br' | 'gzip'
 
 /**
- * In the order in which the node chooses among those that a client takes equally. Of a megabyte of logs they leave 15, 16 and 18 %, in 1.6,
- * 1.8 and 5.6 ms (see `compressBytes.ts` for the levels).
+ * In the node's order of preference when a client has no preference. They reduce a megabyte of logs to
+ * 15, 16 and 18 % in 1.6, 1.8 and 5.6 ms (see `compressBytes.ts` for the levels).
  */
 const ENCODINGS: readonly Encoding[] = ['zstd', 'br', 'gzip']
 /** Names of the same encoding (RFC 9110, 8.4.1.3). */
 const ALIASES: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' }
-/** For about 5 ms of work. Longer answers are compressed in gzip alone, which is made piece by piece. */
+/**
+ * About 5 ms of work. Longer answers are compressed only with gzip, which is made piece by piece.
+ */
 export const ONE_PIECE_BYTES: Readonly<Record<Encoding, number>> = {
   zstd: 4 * 1_048_576,
   br: 2 * 1_048_576,
@@ -25,8 +27,10 @@ const MAX_HEADER_LENGTH = 1_024
 const ITEM = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
 /**
- * The form of an answer for a client with this Accept-Encoding header (RFC 9110, 12.5.3): the one with the highest weight. Undefined: as
- * it is, for the client names no other form, prefers this one, or takes only forms that are not made of an answer so long.
+ * Returns the encoding of an answer for a client with this Accept-Encoding header (RFC 9110,
+ * 12.5.3): the one with the highest weight. Undefined: the answer is sent uncompressed, because the
+ * client names no encoding, prefers an uncompressed answer, or takes only encodings that are not
+ * used for an answer of this length.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, bytes: number): Encoding | undefined {
   if (acceptEncoding === undefined || acceptEncoding === '' || acceptEncoding.length > MAX_HEADER_LENGTH)
@@ -37,7 +41,7 @@ export function chooseEncoding(acceptEncoding: string | undefined, bytes: number
     if (name !== undefined) weights.set(ALIASES[name] ?? name, Number(weight))
   }
   const others = weights.get('*') ?? 0
-  // A client that does not name `identity` takes it where there is nothing better.
+  // A client that does not name `identity` accepts it where there is nothing better.
   let highest = weights.get('identity') ?? 0
   let chosen: Encoding | undefined
   for (const encoding of ENCODINGS) {
@@ -53,7 +57,10 @@ export function chooseEncoding(acceptEncoding: string | undefined, bytes: number
 
 /** Compresses bytes in another thread. */
 export interface Compressor {
-  /** Undefined: there was no time or place for it. The bytes of the answer stay the caller's. */
+  /**
+   * Compresses an answer. Undefined: there was no time or room. The bytes of the answer remain the
+   * caller's.
+   */
   compress(
     encoding: Encoding,
     answer: UncompressedAnswer,
@@ -64,7 +71,7 @@ export interface Compressor {
 interface UncompressedAnswer {
   /** bytes */
   readonly length: number
-  /** Makes the bytes, which may be a copy: called when their turn comes. */
+  /** Makes the bytes, which may be a copy; called when their turn comes. */
   readonly read: () => Uint8Array
 }
 
@@ -76,15 +83,15 @@ export interface CompressedAnswer {
 interface AnswerCompressionOptions {
   /** undefined: answers are never compressed */
   readonly compressor: Compressor | undefined
-  /** bytes from which on an answer is compressed for a client that asks for it */
+  /** minimum bytes of an answer to be compressed, for a client that asks for it */
   readonly fromBytes: number
   readonly log: Pick<RpcLog, 'error'>
   readonly metrics?: Pick<SocketMetrics, 'compressionsTotal'> | undefined
 }
 
-/** Answers in the form that their clients asked for. */
+/** Compresses answers for clients that ask for it. */
 export interface AnswerCompression {
-  /** Whether the form of an answer so long depends on the Accept-Encoding header. */
+  /** Whether the encoding of an answer of this length depends on the Accept-Encoding header. */
   varies(bytes: number): boolean
   /**
    * Compresses an answer; undefined, at once or later: it is sent as it is. Never rejects.
@@ -96,7 +103,10 @@ export interface AnswerCompression {
   ): Promise<CompressedAnswer | undefined> | undefined
 }
 
-/** Compression is a favour: an answer that would have to wait for it too long is sent as it is. */
+/**
+ * Creates the compression. It is optional: an answer that would have to wait too long for it is
+ * sent uncompressed.
+ */
 export function createAnswerCompression(options: AnswerCompressionOptions): AnswerCompression {
   const { compressor, fromBytes, log, metrics } = options
   const varies = (bytes: number): boolean => compressor !== undefined && bytes >= fromBytes

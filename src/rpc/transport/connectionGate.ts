@@ -6,16 +6,19 @@ import type { RateLimit } from './rateLimit.ts'
 
 interface ConnectionGateOptions {
   readonly clients: Pick<ClientAddresses, 'ofConnection'>
-  /** counts new connections; those above it are closed at once, which costs a fraction of reading and refusing their request */
+  /**
+   * counts new connections; those above it are closed at once, which costs a fraction of reading
+   * and refusing their request
+   */
   readonly connectionRate: RateLimit
-  /** open connections */
+  /** most open connections */
   readonly most: number
   /** for the metric of open connections */
   readonly transport: 'http' | 'grpc'
   readonly metrics?: Pick<SocketMetrics, 'connections' | 'refusedTotal'> | undefined
 }
 
-/** Lets a connection in when there is room for one more of its client; otherwise closes it. */
+/** Accepts a connection when there is room for one more of its client; otherwise closes it. */
 export function createConnectionGate(options: ConnectionGateOptions): (socket: Socket) => boolean {
   const { clients, connectionRate, most, transport, metrics } = options
   const budget = createClientBudget({

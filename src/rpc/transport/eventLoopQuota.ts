@@ -4,7 +4,10 @@ export interface EventLoopQuota {
   take(): boolean
 }
 
-/** A budget of `callsPerTurn` calls. Not of time: on a busy machine time passes without any work. */
+/**
+ * Creates a quota of `callsPerTurn` calls. It does not count time: on a busy machine time passes
+ * without any work.
+ */
 export function createEventLoopQuota(callsPerTurn: number): EventLoopQuota {
   let left = callsPerTurn
   const refill = (): void => {

@@ -6,40 +6,51 @@ import type { CompressedAnswer, Encoding } from './compression.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 
-/** The client has to wait: the answer with the status 429. */
+/** The client has to wait: an answer with the status 429. */
 interface Refusal {
   readonly json: string | undefined
   readonly retryAfterSeconds: number
 }
 
 interface FastPathHttpOptions {
-  /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
+  /**
+   * Returns the JSON text of the answer to the text of a request; undefined when it has no answer.
+   * Never rejects.
+   */
   readonly answer: (text: string, scope: CallScope) => Promise<AnswerText | undefined>
   readonly clients: Pick<ClientAddresses, 'of'>
-  /** Why a request is not answered; undefined when it is. */
+  /** Returns the reason why a request is refused; undefined when it is not. */
   readonly refuse: (text: string, client: string) => Refusal | undefined
-  /** The answer in the form that a client with this Accept-Encoding header asks for; undefined: as it is. Never rejects. */
+  /**
+   * Compresses the answer for a client with this Accept-Encoding header; undefined: it is sent
+   * uncompressed. Never rejects.
+   */
   readonly compress: (
     answer: AnswerText,
     acceptEncoding: string | undefined,
     caller: () => Pick<CallScope, 'client' | 'signal'>,
   ) => Promise<CompressedAnswer | undefined> | undefined
-  /** Whether the form of an answer so long depends on Accept-Encoding. */
+  /** Whether the encoding of an answer of this length depends on Accept-Encoding. */
   readonly varies: (bytes: number) => boolean
-  /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
+  /**
+   * Hands a connection over to the full server; bytes that were read but not answered are put back.
+   */
   readonly handOver: (socket: Socket) => void
-  /** header lines of an answer, each with its end: of one that does not vary, of one that does, and of a compressed one */
+  /**
+   * header lines of an answer, each with its line end: without Vary, with Vary, and of a compressed
+   * answer
+   */
   readonly headers: {
     readonly plain: string
     readonly varying: string
     readonly compressed: (encoding: Encoding) => string
   }
-  /** milliseconds that an idle connection is kept */
+  /** milliseconds until an idle connection is closed */
   readonly idleMs: number
   readonly pending: Pick<PendingResponses, 'hold'>
 }
 
-/** Connections that have sent nothing but simple requests so far. */
+/** Connections that have sent only simple requests so far. */
 export interface FastPathHttp {
   take(socket: Socket): void
   /** Ends idle connections at once and the others after their answer. */
@@ -48,9 +59,12 @@ export interface FastPathHttp {
   destroy(): void
 }
 
-/** Longer bodies are left to the other server, which reads them piece by piece. */
+/** Longer bodies go to the full server, which reads them piece by piece. */
 const MAX_BODY_BYTES = 131_072
-/** A request that comes in more pieces is left to the other server, so that its bytes are not copied again and again. */
+/**
+ * A request in more pieces goes to the full server, so that its bytes are not copied again and
+ * again.
+ */
 const MAX_PIECES = 8
 const OK = '200 OK'
 /** Requests of one connection that are answered at the same time. */
@@ -60,9 +74,10 @@ const SHORT_BYTES = 65_536
 const CHECK_INTERVAL_MS = 1_000
 
 /**
- * Answers the requests that almost all traffic consists of, `POST /` with a short body over a kept connection, for a third of what
- * Node.js's HTTP server takes for them. The first request of a connection that is of another kind, slow or faulty moves the connection to
- * that server for good, so that the rules of HTTP beyond the simple case are in one place.
+ * Answers the requests that make up almost all traffic, `POST /` with a short body on a persistent
+ * connection, at a third of the cost of Node.js's HTTP server. The first request of a connection
+ * that is of another kind, slow or faulty moves the connection to that server permanently, so the
+ * rules of HTTP beyond the simple case are in one place.
  */
 export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
   const connections = new Set<Connection>()
@@ -87,12 +102,12 @@ export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
   }
 }
 
-/** A request's answer, in the order in which the requests came. */
+/** A request's answer; answers are sent in the order in which the requests came. */
 interface Reply {
-  /** what the head begins with: status and headers that other answers do not have */
+  /** start of the head: the status and headers that only this answer has */
   readonly status: string
   readonly acceptEncoding: string | undefined
-  /** undefined until it is there */
+  /** undefined until the answer is ready */
   content: AnswerText | CompressedAnswer | undefined
 }
 
@@ -101,27 +116,30 @@ class Connection {
   readonly #options: FastPathHttpOptions
   readonly #onRelease: (connection: Connection) => void
   readonly #caller = createCaller()
-  /** what was received and not yet read */
+  /** received bytes that are not read yet */
   #received: Buffer | undefined
-  /** when the newest of it came: no more is read while requests wait */
+  /** when the newest of these bytes came: nothing more is read while requests wait */
   #receivedMs = 0
   #pieces = 0
   #head: RequestHead | undefined
-  /** whom requests with this head count for */
+  /** the client that requests with this head count for */
   #client = ''
-  /** of the requests that are being answered: a client may send the next before it has the answer (RFC 9112, 9.3.2) */
+  /**
+   * replies to the requests that are being answered: a client may send the next request before it
+   * has the answer (RFC 9112, 9.3.2)
+   */
   readonly #replies: Reply[] = []
   #isFlushing = false
   /** answers that the operating system has not taken yet */
   #writes = 0
   #hasServed = false
-  /** the next request is for the other server */
+  /** whether the next request is for the full server */
   #isLeaving = false
-  /** the client sends no more */
+  /** whether the client has stopped sending */
   #isEnding = false
-  /** the server closes */
+  /** whether the server is closing */
   #isClosing = false
-  /** since when the connection waits for a request */
+  /** when the connection started to wait for a request */
   #sinceMs = performance.now()
 
   constructor(socket: Socket, options: FastPathHttpOptions, onRelease: (connection: Connection) => void) {
@@ -134,7 +152,9 @@ class Connection {
     socket.on('close', this.#onClose)
   }
 
-  /** Hands over a connection that sends a request slowly, and ends one that is idle for too long. */
+  /**
+   * Hands over a connection that sends a request slowly, and ends one that is idle for too long.
+   */
   check(nowMs: number): void {
     if (this.#isBusy()) return
     const waitedMs = nowMs - this.#sinceMs
@@ -171,8 +191,9 @@ class Connection {
   }
 
   /**
-   * The end of what the client sends is the end of the client, as for Node.js's server and geth: whoever closes a connection cannot be
-   * told from who waits on one that is half closed. Answers that are under way are sent.
+   * When the client stops sending it is treated as gone, as by Node.js's server and geth: a closed
+   * connection cannot be told from a half-closed one whose client still waits. Answers that are
+   * being sent are completed.
    */
   readonly #onEnd = (): void => {
     this.#isEnding = true
@@ -186,7 +207,7 @@ class Connection {
     this.#onRelease(this)
   }
 
-  /** Begins to answer the received requests while there is room. */
+  /** Starts to answer the received requests while there is room. */
   #read(): void {
     if (this.#isLeaving || this.#isClosing) return
     while (this.#received !== undefined) {
@@ -248,7 +269,7 @@ class Connection {
     })
   }
 
-  /** Writes the answers that are ready and whose turn it is. */
+  /** Writes the answers that are ready and whose turn has come. */
   #flush(): void {
     let text = ''
     while (this.#replies[0]?.content !== undefined) {
@@ -266,7 +287,10 @@ class Connection {
     this.#read()
   }
 
-  /** Head and answer as one text, when the answer is short and ASCII, so that it is written without a conversion; else undefined. */
+  /**
+   * Returns head and answer as one text, when the answer is short and ASCII, so that it is written
+   * without a conversion; else undefined.
+   */
   #shortAnswer(status: string, json: string): string | undefined {
     if (json.length > SHORT_BYTES || Buffer.byteLength(json) !== json.length) return undefined
     return `${this.#headWith(status, this.#headersOf(json.length), json.length)}${json}`
@@ -281,7 +305,7 @@ class Connection {
     return varies(bytes) ? headers.varying : headers.plain
   }
 
-  /** Writes a head and what follows it as one. */
+  /** Writes a head and the answer as one. */
   #writeLong(status: string, content: AnswerText | CompressedAnswer): void {
     const isCompressed = typeof content !== 'string' && 'encoding' in content
     const bytes = isCompressed ? content.bytes.length : answerLength(content)
@@ -303,7 +327,10 @@ class Connection {
     return `HTTP/1.1 ${status}\r\n${headers}content-type: application/json\r\ncontent-length: ${contentLength}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#options.idleMs / 1000)}\r\n\r\n`
   }
 
-  /** The callback for when the operating system has taken an answer; until then the answer counts as pending. */
+  /**
+   * Returns the callback for when the operating system has taken an answer; until then the answer
+   * counts as pending.
+   */
   #written(bytes: number): (error?: Error | null) => void {
     this.#writes++
     const release = this.#options.pending.hold(this.#socket, bytes, this.#client)
@@ -375,10 +402,10 @@ interface FastPathRequest {
 const REQUEST_LINE = 'POST / HTTP/1.1\r\n'
 const HEAD_END = Buffer.from('\r\n\r\n')
 const HEADER = /^([\w-]+): ?([\x20-\x7e]*)$/
-/** A longer head is not read here. */
+/** A longer head goes to the full server. */
 const MAX_HEAD_BYTES = 4_096
 
-/** Headers that change how a request is to be read or answered. */
+/** Headers that change how a request has to be read or answered. */
 const SPECIAL_HEADERS = new Set([
   'transfer-encoding',
   'content-encoding',
@@ -391,9 +418,10 @@ const SPECIAL_HEADERS = new Set([
 ])
 
 /**
- * Reads a `POST /` of JSON as programs send it: a few well-formed headers, the length given, the connection kept. `known` is
- * the last head of the connection: most heads of a connection are the same. Gives `incomplete` when more bytes are to
- * come, and `other` for every request that may need more of an HTTP server than this, faulty ones included.
+ * Reads a `POST /` of JSON as programs send it: a few well-formed headers, a content length, a
+ * persistent connection. `known` is the last head of the connection, since most heads of a
+ * connection are the same. Returns `incomplete` when more bytes have to come, and `other` for every
+ * request that may need a full HTTP server, including faulty ones.
  */
 export function readFastPathRequest(
   bytes: Buffer,
@@ -438,13 +466,13 @@ function readHead(text: string): RequestHead | undefined {
   }
 }
 
-/** Nothing to do: the socket closes by itself after an error. */
+/** Does nothing: the socket closes by itself after an error. */
 function ignoreError(): void {}
 
 let dateText = ''
 let dateSecond = -1
 
-/** The present time as HTTP writes it, made once a second. */
+/** Returns the current time in HTTP's format, made once per second. */
 function httpDate(): string {
   const nowMs = Date.now()
   const second = Math.floor(nowMs / 1000)

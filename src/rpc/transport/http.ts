@@ -49,7 +49,7 @@ import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLim
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** whom the request counts for */
+    /** the client that the request counts for */
     client: string
   }
 }
@@ -57,9 +57,9 @@ declare module 'fastify' {
 export interface RpcServerOptions {
   readonly dispatcher: Dispatcher
   readonly hub: SubscriptionHub
-  /** undefined: the listener has JSON-RPC alone */
+  /** undefined: the listener has only JSON-RPC */
   readonly cosmos: CosmosOptions | undefined
-  /** who may use the listener; by default everybody */
+  /** rules of access; by default the listener is open to everyone */
   readonly access?: Access
   readonly probes: ProbeSource
   readonly host: string
@@ -86,32 +86,35 @@ export interface RpcServerOptions {
     | undefined
 }
 
-/** What clients of Cosmos chains ask for. */
+/** Interfaces for clients of Cosmos chains. */
 export interface CosmosOptions {
   /** the methods under /rpc, and the events at its WebSocket */
   readonly comet: CometTable
   readonly cometHub: CometEventHub
   /** the paths under /cosmos */
   readonly rest: RestOptions
-  /** what gRPC-Web calls */
+  /** the services of gRPC-Web */
   readonly grpc: GrpcWebOptions
 }
 
 interface HttpLimits {
-  /** open connections, WebSockets included; further ones are closed at once */
+  /** most open connections, including WebSockets; further ones are closed at once */
   readonly connections: number
   /** milliseconds in which a client has to send the headers, and a whole request */
   readonly headersMs: number
   readonly requestMs: number
   /** milliseconds in which a client has to read an answer */
   readonly writeMs: number
-  /** milliseconds that an idle connection is kept */
+  /** milliseconds until an idle connection is closed */
   readonly idleMs: number
-  /** bytes of requests of all clients together that are being received or answered; the short ones of the fast path are not counted */
+  /**
+   * bytes of all clients' requests that are being received or answered, except short ones on the
+   * fast path
+   */
   readonly pendingRequestBytes: number
-  /** bytes of answers that wait for all clients together */
+  /** bytes of answers that wait to be read, of all clients together */
   readonly pendingResponseBytes: number
-  /** bytes from which on an answer is compressed for a client that asks for it */
+  /** minimum bytes of an answer to be compressed, for a client that asks for it */
   readonly compressFromBytes: number
   /** a node whose newest block is older than these milliseconds is not healthy */
   readonly staleMs: number
@@ -135,26 +138,27 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
   staleMs: 15_000,
 }
 
-/** At `/`, too, as many tools take one address for HTTP and WebSocket. */
+/** `/` too, because many tools use one address for HTTP and WebSocket. */
 const WEBSOCKET_PATHS = ['/ws', '/'] as const
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
 const CLOSING_MS = 1_000
-/** When a client may come again whose requests under way take too much memory. */
+/** When a client may come again whose running requests take too much memory. */
 const RETRY_SECONDS = 1
 /** Requests of the fast path up to this length are not counted in bytes: their number is limited elsewhere. */
 const SHORT_REQUEST_LENGTH = 4_096
 
 const unzip = promisify(gunzip)
-/** Codes of zlib's errors for bytes that are not gzip, or not all of it. */
+/** Error codes of zlib for bytes that are not gzip, or only a part. */
 const ZLIB_ERROR = /^Z_/
 
 /**
- * A listener: JSON-RPC at POST / and as WebSocket at /ws and /, the probes, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
- * answer has the status 200, only faults of the transport have others.
- * @throws Error (rejects) when it can not listen
+ * Starts a listener: JSON-RPC at POST / and as WebSocket at /ws and /, the probes, and for clients
+ * of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each
+ * JSON-RPC answer has the status 200, only faults of the transport have others.
+ * @throws Error (rejects) when it cannot listen
  */
 export async function createRpcServer(options: RpcServerOptions): Promise<RpcServer> {
   const {
@@ -206,7 +210,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   })
   const app = fastify({
     bodyLimit: requestBytes,
-    // Answers 503 while it closes, so that a load balancer goes elsewhere.
+    // Answers 503 while it closes, so that a load balancer uses another node.
     return503OnClosing: true,
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(limits, handler),
@@ -247,7 +251,10 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
   return server
 }
 
-/** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
+/**
+ * Starts every connection on the fast path; `server` gets the connection with the first request
+ * that needs more.
+ */
 function putFastPathFirst(
   server: Server,
   options: RpcServerOptions,
@@ -290,7 +297,7 @@ function putFastPathFirst(
   const letIn = createConnectionGate({ ...options, most: limits.connections, transport: 'http' })
   server.on('connection', (socket) => {
     if (!letIn(socket)) return
-    // The fast path does not read the headers that say who may come in.
+    // The fast path does not read the headers that decide about access.
     if (options.access === undefined) fastPathHttp.take(socket)
     else for (const listener of onConnection) listener.call(server, socket)
   })
@@ -319,7 +326,8 @@ function addRoutes(
     options
 
   app.removeAllContentTypeParsers()
-  // The bytes of a body that is unpacked are taken from the client's budget before it is read, as if they were all that are allowed.
+  // The memory of an unpacked body is taken from the client's budget before the body is read, as if
+  // it had the maximum length.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     const refusal = refuseEncoding(request.headers)
     if (refusal !== undefined) throw Object.assign(new Error(refusal.text), { statusCode: refusal.status })
@@ -334,7 +342,7 @@ function addRoutes(
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
     const path = request.url.split('?', 1)[0]!
-    // Answers of JSON-RPC have no such headers but when they are refused.
+    // Answers of JSON-RPC have such headers only when they are refused.
     if (path !== '/') reply.headers(EXPOSED_HEADERS)
     const refusal = request.method === 'POST' && path === '/' ? refusePost(request.headers, requestBytes) : undefined
     if (refusal !== undefined) return refuse(reply, refusal)
@@ -347,7 +355,7 @@ function addRoutes(
     }
     reply.raw.once('close', () => requests.giveBack(client, bytes))
   })
-  // Once the body is there: what it counts is taken before another request is let in.
+  // Runs once the body is there: its cost is charged before another request is accepted.
   app.addHook('preHandler', async (request, reply) => {
     const path = request.url.split('?', 1)[0]!
     if (probeOf(path) !== undefined) return
@@ -400,20 +408,20 @@ function addRoutes(
   })
 }
 
-/** Says when the client may come again. */
+/** Tells the client when to come again. */
 function comeAgain(reply: FastifyReply, path: string, seconds: number): FastifyReply {
   if (path === '/') reply.header('access-control-expose-headers', 'retry-after')
   return reply.code(429).header('retry-after', seconds)
 }
 
-/** The text of a refusal in the form of answers under `path`. */
+/** Returns the text of a refusal in the form of answers under `path`. */
 function tooManyRequests(dispatcher: Dispatcher, path: string, text: string, seconds: number): string {
   if (isRestPath(path)) return restRateLimited(seconds)
   if (path.startsWith('/rpc')) return cometRateLimited(text, seconds)
   return dispatcher.refuse(text, rateLimited(seconds)) ?? ''
 }
 
-/** The body in the form that the client asked for, with its headers. */
+/** Compresses the body if the client asked for it, and sets its headers. */
 async function compressedBody(
   compression: AnswerCompression,
   request: FastifyRequest,
@@ -429,6 +437,6 @@ async function compressedBody(
   )
   if (compressed === undefined) return body
   reply.header('content-encoding', compressed.encoding)
-  // Fastify sends no other bytes.
+  // Fastify sends no other type of bytes.
   return toBuffer(compressed.bytes)
 }

@@ -4,7 +4,7 @@ import { type ClientAddresses, forwardedFor } from '../../config/clientAddress.t
 import { type CallScope, createCaller, scopeOf } from '../jsonrpc/callScope.ts'
 import { type AnswerText, answerBuffer } from '../jsonrpc/resultText.ts'
 
-/** Whom a request counts for. */
+/** Returns the client that a request counts for. */
 export function clientOf(
   clients: Pick<ClientAddresses, 'of'>,
   remoteAddress: string | undefined,
@@ -19,7 +19,10 @@ export function clientOf(
 /** Web origins that may use the node; `*` alone allows every origin. */
 export type AllowedOrigins = readonly string[]
 
-/** Whether pages of `origin` may call; requests without an Origin header do not come from a web page. */
+/**
+ * Whether pages of `origin` may call; a request without an Origin header does not come from a web
+ * page.
+ */
 export function isOriginAllowed(allowed: AllowedOrigins, origin: string | undefined): boolean {
   return origin === undefined || allowed.includes('*') || allowed.includes(origin.toLowerCase())
 }
@@ -31,7 +34,7 @@ export const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/jsonrequest',
 ])
 
-/** The media type in a Content-Type header, without its parameters. */
+/** Returns the media type in a Content-Type header, without its parameters. */
 export function mediaType(contentType: string | undefined): string {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
@@ -50,7 +53,10 @@ export function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyR
 
 export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
 
-/** Why a POST is refused before its body is read (geth: rpc/http.go, validateRequest); undefined when it is not. */
+/**
+ * Returns the reason why a POST is refused before its body is read (geth: rpc/http.go,
+ * validateRequest); undefined when it is not.
+ */
 export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): Refusal | undefined {
   const length = Number(headers['content-length'] ?? 0)
   if (length > maxBytes) return { status: 413, text: `content length too large (${length}>${maxBytes})` }
@@ -67,7 +73,10 @@ function contentEncoding(headers: IncomingHttpHeaders): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 
-/** Why a request whose body has another encoding than gzip is refused; undefined when it is not. */
+/**
+ * Returns the reason why a request whose body has another encoding than gzip is refused; undefined
+ * when it is not.
+ */
 export function refuseEncoding(headers: IncomingHttpHeaders): Refusal | undefined {
   if (['', 'identity', 'gzip'].includes(contentEncoding(headers))) return undefined
   return { status: 415, text: 'invalid content encoding, only gzip is supported' }
@@ -75,26 +84,32 @@ export function refuseEncoding(headers: IncomingHttpHeaders): Refusal | undefine
 
 export const NOT_GZIP: Refusal = { status: 400, text: 'the body is not gzip' }
 
-/** The bytes that a request's body may take: as many as are allowed where it does not say its length, and where it is compressed. */
+/**
+ * Returns the most bytes that a request's body may have: the maximum when it does not announce its
+ * length, and when it is compressed.
+ */
 export function announcedBytes(headers: IncomingHttpHeaders, maxBytes: number): number {
   if (headers['transfer-encoding'] !== undefined || isGzip(headers)) return maxBytes
   return Math.min(Number(headers['content-length'] ?? 0), maxBytes)
 }
 
-/** For a body whose length was not announced. */
+/** Returns the refusal of a body whose length was not announced. */
 export function bodyTooLarge(maxBytes: number): Refusal {
   return { status: 413, text: `content length too large (>${maxBytes})` }
 }
 
-/** The Vary header of an answer whose form depends on Accept-Encoding. @param vary what else it depends on */
+/**
+ * Returns the Vary header of an answer whose encoding depends on Accept-Encoding.
+ * @param vary what else it depends on
+ */
 export function varyWithEncoding(vary: string | number | readonly string[] | undefined): string {
   return vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
 }
 
-/** Seconds that a browser may remember the answer to a preflight, as geth says. */
+/** Seconds for which a browser may cache the answer to a preflight, as in geth. */
 const PREFLIGHT_SECONDS = '600'
 
-/** The headers that let web pages of allowed origins read the answer (CORS). */
+/** Returns the headers that let web pages of allowed origins read the answer (CORS). */
 export function corsHeaders(allowed: AllowedOrigins, headers: IncomingHttpHeaders): Record<string, string> {
   const { origin } = headers
   if (allowed.includes('*')) return { 'access-control-allow-origin': '*' }
@@ -102,13 +117,16 @@ export function corsHeaders(allowed: AllowedOrigins, headers: IncomingHttpHeader
   return { 'access-control-allow-origin': origin, vary: 'origin' }
 }
 
-/** The headers of answers that pages of other origins may read, beside those that every page may. */
+/**
+ * The headers of answers that pages of other origins may read, in addition to those that every page
+ * may read.
+ */
 export const EXPOSED_HEADERS = {
   'access-control-expose-headers':
     'retry-after, x-cosmos-block-height, grpc-status, grpc-message, grpc-status-details-bin',
 } as const
 
-/** The further headers of the answer to an OPTIONS request. */
+/** Returns the additional headers of the answer to an OPTIONS request. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return {
     'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
@@ -122,7 +140,10 @@ export function sendJson(reply: FastifyReply, json: AnswerText): FastifyReply {
   return reply.header('content-type', 'application/json').send(answerBuffer(json))
 }
 
-/** The scope of a request whose body has just been read; it is cancelled when the connection closes before the answer is sent. */
+/**
+ * Returns the scope of a request whose body has just been read; it is cancelled when the connection
+ * closes before the answer is sent.
+ */
 export function scopeOfHttp(request: FastifyRequest, reply: FastifyReply): CallScope {
   const caller = createCaller()
   // Also emitted after the answer, when nothing is left to cancel.
@@ -130,7 +151,7 @@ export function scopeOfHttp(request: FastifyRequest, reply: FastifyReply): CallS
   return scopeOf(request.client, caller.signal)
 }
 
-/** The body of a request; empty where it has none. */
+/** Returns the body of a request; empty when there is no body. */
 export function bodyText({ body }: FastifyRequest): string {
   return Buffer.isBuffer(body) ? body.toString('utf8') : ''
 }

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 
 interface PendingResponseLimits {
-  /** bytes of all answers that clients have not read yet */
+  /** most bytes of all answers that clients have not read yet */
   readonly totalBytes: number
   /** milliseconds in which a client has to read its answer */
   readonly writeMs: number
 }
 
-/** The answers that are on their way to HTTP clients. */
+/** The answers that are being sent to HTTP clients. */
 export interface PendingResponses {
   track(response: ServerResponse, bytes: number, client: string): void
   /** Counts an answer to `client` until the returned function is called; `destroy` closes its connection. */
@@ -35,8 +35,9 @@ interface PendingOfClient {
 const CHECK_INTERVAL_MS = 1_000
 
 /**
- * Limits the memory of answers to slow readers: the connection of an answer that is not read in time is closed, and when all together are
- * too large those of the client that has most, its oldest answers first.
+ * Limits the memory of answers to slow readers. The connection of an answer that is not read in
+ * time is closed. When all answers together are too large, the client with the most bytes loses its
+ * connections, oldest answers first.
  */
 export function createPendingResponses({ totalBytes, writeMs }: PendingResponseLimits): PendingResponses {
   /** in the order in which they were sent */
@@ -60,7 +61,7 @@ export function createPendingResponses({ totalBytes, writeMs }: PendingResponseL
     own.bytes -= entry.bytes
     if (own.entries.size === 0) byClient.delete(entry.client)
   }
-  /** The oldest answer of the client that has most; never `newest`. */
+  /** Returns the oldest answer of the client with the most bytes; never `newest`. */
   const worst = (newest: Pending): Pending | undefined => {
     let most: PendingOfClient | undefined
     for (const own of byClient.values()) {
@@ -95,7 +96,7 @@ export function createPendingResponses({ totalBytes, writeMs }: PendingResponseL
   return {
     track: (response, bytes, client) => {
       const release = hold(response, bytes, client)
-      // `finish`: the operating system has all of it; `close`: the connection is gone
+      // `finish`: the operating system has the whole answer; `close`: the connection is gone.
       response.once('finish', release)
       response.once('close', release)
     },

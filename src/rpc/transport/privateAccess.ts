@@ -4,9 +4,12 @@ import { isIP } from 'node:net'
 import { ConfigError } from '../../config/configError.ts'
 import type { Refusal } from './httpMessages.ts'
 
-/** Says of each request and WebSocket of a listener, before anything else of it is read, whether it may go on. */
+/**
+ * Decides for each request and WebSocket of a listener, from its headers alone, whether it is
+ * accepted.
+ */
 export interface Access {
-  /** Why a request with these headers is refused; undefined when it is not. */
+  /** Returns the reason why a request with these headers is refused; undefined when it is not. */
   check(headers: IncomingHttpHeaders): Promise<Refusal | undefined>
 }
 
@@ -19,14 +22,17 @@ interface PrivateAccessOptions {
   readonly nowMs: () => number
 }
 
-/** Seconds that a token's time may differ from the node's clock (Engine API, authentication). */
+/**
+ * Seconds by which a token's time may differ from the node's clock (Engine API, authentication).
+ */
 const TOKEN_SECONDS = 60
 const SECRET_BYTES = 32
 
 /**
- * The rules of the listener for the operator. A web page that an operator opens may send requests to his own machine: they have an Origin,
- * or, where the page's own name leads to that machine (DNS rebinding), that name as their host. Neither is let in. Tokens are those of the Engine API
- * (execution-apis, src/engine/authentication.md): HS256, with `iat` within 60 seconds.
+ * Creates the rules of the operator's listener. A web page that an operator opens may send requests
+ * to the operator's machine. They have an Origin header, or, when the page's name resolves to that
+ * machine (DNS rebinding), that name as their host. Both are refused. Tokens are those of the
+ * Engine API (execution-apis, src/engine/authentication.md): HS256, with `iat` within 60 seconds.
  */
 export function createPrivateAccess({ hostNames, jwtSecret, nowMs }: PrivateAccessOptions): Access {
   return {
@@ -55,14 +61,17 @@ export function readJwtSecret(path: string): Uint8Array {
   const digits = text.trim().replace(/^0x/i, '')
   if (/^[0-9a-f]{64}$/i.test(digits)) return Buffer.from(digits, 'hex')
   throw new ConfigError(
-    `RPC_JWT_SECRET_FILE is ${path}, which has no ${SECRET_BYTES} bytes as hex digits: openssl rand -hex ${SECRET_BYTES} makes such a secret`,
+    `RPC_JWT_SECRET_FILE is ${path}, which does not hold ${SECRET_BYTES} bytes as hex digits: create a secret with openssl rand -hex ${SECRET_BYTES}`,
   )
 }
 
-/** What a host has no place for, though it would be parsed as the rest of a URL: a name after `@`, a path. */
+/**
+ * Characters that a host cannot have, although they would be parsed as other parts of a URL: a name
+ * before `@`, a path.
+ */
 const NO_HOST = /[@/\\?#]/
 
-/** geth: node/rpcstack.go, virtualHostHandler. */
+/** Whether the host is allowed (geth: node/rpcstack.go, virtualHostHandler). */
 function isAllowedHost(hostNames: readonly string[], host: string): boolean {
   if (NO_HOST.test(host) || !URL.canParse(`http://${host}`)) return false
   const { hostname } = new URL(`http://${host}`)
@@ -76,7 +85,7 @@ async function tokenProblem(
 ): Promise<string | undefined> {
   const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1]
   if (token === undefined) return 'missing token'
-  // Loaded here: few nodes have such a listener.
+  // Loaded on demand: few nodes have such a listener.
   const { compactVerify } = await import('jose')
   let claims: unknown
   try {
@@ -85,7 +94,7 @@ async function tokenProblem(
   } catch (error) {
     return `invalid token: ${(error as Error).message}`
   }
-  // Not by jose's rules for claims: cast sends `"exp": null`, which geth takes too.
+  // Not by jose's rules for claims: cast sends `"exp": null`, which geth accepts too.
   const { iat, exp } = (claims ?? {}) as { readonly iat?: unknown; readonly exp?: unknown }
   const nowSeconds = nowMs / 1_000
   if (typeof iat !== 'number') return 'missing issued-at'

@@ -1,22 +1,31 @@
 /*
- * What tells whoever watches a node, or balances load over several, how it is. Each is answered at once from what the socket thread knows.
+ * Probes for supervisors and load balancers. The socket thread answers each at once from its own
+ * knowledge of the node.
  *
- * /health    200 while the newest block is young: the chain goes on, and this node with it
+ * /health    200 while the newest block is young: the chain makes progress, and so does this node
  * /startupz  200 once the node serves
- * /livez     503 when a thread without which nothing goes on has been silent for long: only starting the process again helps.
- *            A network that has halted, a node that catches up and a start that takes hours are no reason for that
- * /readyz    200 while the node may get requests: it is at most `max_lag` blocks behind (0 without it), and hears of new ones. With
- *            `max_age` its newest block is also at most so many seconds old: a node that is cut off does not know how far it is behind
+ * /livez     503 when a thread that the node cannot work without has been silent for long: only a
+ *            restart of the process helps. A network that has halted, a node that catches up and
+ *            a start that takes hours do not cause it
+ * /readyz    200 while the node may get requests: it is at most `max_lag` blocks behind (by default
+ *            0), and learns of new blocks. With `max_age` its newest block is also at most this
+ *            many seconds old: a node that is cut off does not know how far behind it is
  */
 
-/** The paths. They are never refused: who balances load by them must not take a limit of one client for a fault of the node. */
+/**
+ * The paths. They are never refused: a load balancer must not take a client's limit for a fault of
+ * the node.
+ */
 export const PROBE_PATHS = ['/health', '/startupz', '/livez', '/readyz'] as const
 export type ProbePath = (typeof PROBE_PATHS)[number]
 
-/** What this thread knows about the node. */
+/** The node's condition, as far as this thread knows it. */
 export interface ProbeSource {
   readonly health: () => Health
-  /** the thread that has owed an answer for longest, and for how long; 0 ms: none does */
+  /**
+   * Returns the thread that has owed an answer for longest, and for how long; 0 ms: no thread owes
+   * one.
+   */
   readonly silence: () => Silence
 }
 
@@ -27,7 +36,7 @@ export interface Health {
   readonly ageMs: number
   readonly catchingUp: boolean
   readonly peers: number
-  /** blocks that the network has and this node has not, as far as it knows */
+  /** blocks that the network has and this node does not have, as far as it knows */
   readonly lag: number
 }
 
@@ -43,12 +52,12 @@ export interface ProbeAnswer {
 }
 
 /**
- * A thread that has not answered for so long hangs: blocks take seconds at most, and what takes longer (a migration, a restore) is done before
- * there are probes to answer, or in pieces.
+ * A thread that has not answered for this long hangs: blocks take seconds at most, and longer work
+ * (a migration, a restore) is done before the node answers probes, or in pieces.
  */
 const SILENT_MS = 60_000
 
-/** @param staleMs a newest block that is older is not young */
+/** Answers a probe. @param staleMs the age from which on the newest block is too old for /health */
 export function answerProbe(
   path: ProbePath,
   query: URLSearchParams,
@@ -74,7 +83,8 @@ export function answerProbe(
       const maxAgeSeconds = readNumber(query, 'max_age', Number.POSITIVE_INFINITY)
       if (maxAgeSeconds === undefined) return wrong('max_age is a number of seconds, 0 or more')
       const { height, ageMs, lag, catchingUp, peers } = source.health()
-      // Without peers no block of others arrives, so nobody knows how many this node lacks. A validator alone makes its own.
+      // Without peers no blocks of others arrive, so the lag is unknown. A single validator makes
+      // its own blocks.
       const hears = peers > 0 || ageMs <= staleMs
       const isYoung = ageMs <= maxAgeSeconds * 1000
       const ready = hears && isYoung && lag <= maxLag && (maxLag > 0 || !catchingUp)
@@ -91,14 +101,20 @@ function wrong(error: string): ProbeAnswer {
   return { status: 400, text: JSON.stringify({ error }) }
 }
 
-/** A number of the query, `fallback` without one; undefined: it is not a whole number of at most nine digits. */
+/**
+ * Reads a number from the query; `fallback` when it is missing; undefined when it is not a whole
+ * number of at most nine digits.
+ */
 function readNumber(query: URLSearchParams, name: string, fallback: number): number | undefined {
   const text = query.get(name)
   if (text === null) return fallback
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
-/** The same while the node starts, before anything is known about its chain: it lives, and serves nobody. */
+/**
+ * Answers a probe while the node starts, before anything is known about its chain: it is alive, but
+ * not ready.
+ */
 export function answerStartingProbe(path: ProbePath): ProbeAnswer {
   switch (path) {
     case '/health':
@@ -112,7 +128,7 @@ export function answerStartingProbe(path: ProbePath): ProbeAnswer {
   }
 }
 
-/** Which probe a path is; undefined: none. */
+/** Returns the probe of a path; undefined: it is not a probe. */
 export function probeOf(path: string): ProbePath | undefined {
   return PROBE_PATHS.find((probe) => probe === path)
 }

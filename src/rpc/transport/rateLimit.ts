@@ -3,43 +3,46 @@ import { isLoopback } from '../../config/clientAddress.ts'
 /** Counts the requests of each client. */
 export interface RateLimit {
   /**
-   * Counts a request of `bytes` bytes (of its body or message) before it is read. Gives 0 when it may go on, else the whole seconds
-   * after which the client may come again.
+   * Counts a request of `bytes` bytes (of its body or message) before it is read. Returns 0 when it
+   * is admitted, otherwise the whole seconds after which the client may come again.
    */
   admit(client: string, bytes: number): number
-  /** Counts the further calls of a batch that was let in: in full, also where that is more than the client has left. */
+  /**
+   * Counts the remaining calls of an admitted batch: in full, even when the client has fewer left.
+   */
   charge(client: string, calls: number): void
 }
 
 interface RateLimitOptions {
-  /** requests of a client; 0: no limit */
+  /** requests per second of a client; 0: no limit */
   readonly perSecond: number
-  /** for how long a client that was quiet may save up requests */
+  /** seconds for which a quiet client may save up requests */
   readonly burstSeconds?: number
-  /** clients that are remembered */
+  /** most clients that are remembered */
   readonly clients?: number
-  /** milliseconds of a clock that nobody sets */
+  /** milliseconds of a monotonic clock */
   readonly now?: () => number
   /** called for each request that is refused */
   readonly onRefused?: () => void
 }
 
-/** A page that opens, or an indexer that catches up, asks for much at once. */
+/** A page that opens, or an indexer that catches up, sends many requests at once. */
 const DEFAULT_BURST_SECONDS = 10
 /** Each further piece of this size counts as one more request: long texts take time to read. */
 const BYTES_PER_REQUEST = 65_536
 const DEFAULT_CLIENTS = 50_000
 
-/** What a client has left; below zero, what it has taken in advance. */
+/** A client's remaining requests; below zero when it has used them in advance. */
 interface Bucket {
   tokens: number
-  /** when `tokens` was right */
+  /** when `tokens` was current */
   atMs: number
 }
 
 /**
- * A token bucket for each client but those of the node's own machine. A full bucket is not remembered, and of too many others the one
- * that was used least recently is forgotten: a client with very many addresses can have more than its share, but no more memory.
+ * Creates a token bucket for each client, except those on the node's own machine. A full bucket is
+ * not remembered, and when there are too many buckets, the least recently used one is forgotten: a
+ * client with very many addresses can have more than its share, but no more memory.
  */
 export function createRateLimit({
   perSecond,

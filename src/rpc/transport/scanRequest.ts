@@ -1,35 +1,41 @@
-/** What the text of one request may hold. Parsing costs time and memory by these counts, not by the bytes of long strings. */
+/**
+ * Limits of the text of one request. Parsing costs time and memory by these counts, not by the
+ * bytes of long strings.
+ */
 export interface RequestTextLimits {
   /** requests in a batch */
   readonly messages: number
-  /** values in all: each element of an array and each member of an object counts, at every level, and the whole text */
+  /**
+   * values in all: each element of an array and each member of an object, at every level, and the
+   * text itself
+   */
   readonly values: number
   /** levels of arrays and objects; no method takes more than a dozen */
   readonly depth: number
 }
 
-/** Much more than a full body of slots, topics or addresses holds. */
+/** Far more than the slots, topics or addresses of the longest body. */
 const VALUES = 100_000
-/** More than a short request has; with them a full batch of short requests is never refused. */
+/** More than a short request has; thus a full batch of short requests is never refused. */
 const VALUES_PER_MESSAGE = 20
-/** Values nested deeper are slow to parse, and they can not be handed to another thread. */
+/** Values nested deeper are slow to parse, and cannot be sent to another thread. */
 const DEPTH = 256
 
-/** The limits of a request's text where a batch may have `messages` requests. */
+/** Returns the limits of a request's text when a batch may have `messages` requests. */
 export function requestTextLimits(messages: number): RequestTextLimits {
   return { messages, values: VALUES + VALUES_PER_MESSAGE * messages, depth: DEPTH }
 }
 
-/** What a text was found to hold before it is parsed. */
+/** The content of a text, counted before it is parsed. */
 interface RequestScan {
   /** the first limit that is exceeded, if any: the scan ended there */
   readonly exceeded: keyof RequestTextLimits | undefined
-  /** where the scan ended; for too many messages, the comma after the last one that is allowed */
+  /** where the scan ended; with too many messages, the comma after the last allowed one */
   readonly end: number
   readonly values: number
   /** requests in the batch; 0 for a single request */
   readonly messages: number
-  /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
+  /** by position in the batch (0 for a single request): a numeric `id`, as it was sent */
   readonly numberIds: readonly (string | undefined)[]
 }
 
@@ -44,9 +50,10 @@ const CLOSING_BRACE = 0x7d
 const NUMBER = /[-+.0-9eE]*/y
 
 /**
- * Counts what a JSON text holds, without parsing it, and stops at the first limit that is exceeded (of a text that is not JSON the counts
- * mean nothing). Also reads the ids that are numbers: they go back to the client as they came, and a parsed 1.0, 1e3 or 2^53 + 1 would be
- * written differently. One pass; strings are skipped with `indexOf`.
+ * Counts the content of a JSON text, without parsing it, and stops at the first limit that is
+ * exceeded. For a text that is not JSON the counts mean nothing. Also reads numeric ids: they go
+ * back to the client as they came, while a parsed 1.0, 1e3 or 2^53 + 1 would be written
+ * differently. One pass; strings are skipped with `indexOf`.
  */
 export function scanRequest(text: string, limits: RequestTextLimits): RequestScan {
   const isBatch = text.trimStart().startsWith('[')
@@ -89,7 +96,10 @@ export function scanRequest(text: string, limits: RequestTextLimits): RequestSca
   return scan(text.length)
 }
 
-/** Index of the quote that ends the string which starts at `start`; the text's length when there is none. */
+/**
+ * Returns the index of the quote that ends the string at `start`; the text's length when the string
+ * does not end.
+ */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
@@ -105,7 +115,7 @@ function skipSpace(text: string, start: number): number {
   return i
 }
 
-/** A key may be written with escapes. */
+/** Whether a key is `id`; it may be written with escapes. */
 function isIdKey(literal: string): boolean {
   if (literal === '"id"') return true
   // Two escapes of six characters each are the longest form; the text may turn out not to be JSON.

@@ -1,37 +1,39 @@
 import { once } from 'node:events'
 import { answerStartingProbe, probeOf } from './probes.ts'
 
-// An import of it would also load undici, for the names that Node.js exports of it there: 35 ms of each start's processor time.
+// An import would also load undici, because of names that Node.js re-exports there: 35 ms of
+// processor time at each start.
 const { createServer } = process.getBuiltinModule('node:http')
 
 export interface StartServerOptions {
   /** where the RPC server will listen */
   readonly host: string
   readonly port: number
-  /** the port cannot be opened: the RPC server will not be able to, either */
+  /** called when the port cannot be opened: the RPC server will not be able to open it either */
   readonly onError: (error: Error) => void
-  /** a shorter start needs no server */
+  /** milliseconds before the server opens: a shorter start needs none */
   readonly afterMs?: number
 }
 
-/** Answers in the place of the RPC server, as long as that is not there. */
+/** Answers instead of the RPC server until that one listens. */
 export interface StartServer {
   /** Frees the port, for the RPC server. */
   close(): Promise<void>
 }
 
-/** Health checks give a process longer than this before they call it unhealthy. */
+/** Health checks wait longer than this before they call a process unhealthy. */
 const AFTER_MS = 5_000
-/** Whoever asks more often than health checks do is not served. */
+/** Far more than health checks need; further connections are refused. */
 const MAX_CONNECTIONS = 64
 const REQUEST_MS = 10_000
 
-const TEXT = 'the node is starting, and does not serve requests yet: its log says how far it is\n'
+const TEXT = 'the node is starting, and does not serve requests yet: its log shows the progress\n'
 
 /**
- * A start may take hours: it waits for a seed node or a first peer, restores a snapshot, or executes blocks of a web server.
- * Whoever watches the process should not take it for one that hangs, and end it in the middle of that. So after a while its port answers
- * all requests with 503, and the probes with a JSON that says that it is starting.
+ * Creates the server. A start may take hours: it waits for a seed node or a first peer, restores a
+ * snapshot, or executes blocks from a web server. A supervisor must not take such a process for one
+ * that hangs, and kill it. So after a while its port answers all requests with 503, and the probes
+ * with a JSON that says that the node is starting.
  */
 export function createStartServer({ host, port, onError, afterMs = AFTER_MS }: StartServerOptions): StartServer {
   const server = createServer((request, response) => {

@@ -1,14 +1,18 @@
 import type { ClientBudget } from './clientBudget.ts'
 
-/** Memory beside the bytes: each part that the network delivers, and each fragment of a message, is an object of its own. */
+/**
+ * Memory besides the bytes: each part that the network delivers, and each fragment of a message, is
+ * an object of its own.
+ */
 const PART_BYTES = 512
 const FRAGMENT_BYTES = 128
 /** A frame's first two bytes, up to eight of a long length and four of the mask (RFC 6455, section 5.2). */
 const MAX_HEADER_LENGTH = 14
 
 /**
- * What a WebSocket holds of a message that has begun and is not complete, taken from a budget. `ws` says nothing about a message before its
- * end, so the headers of the frames are followed here; that they are valid is checked there.
+ * The memory of a WebSocket's message that has begun and is not complete, taken from a budget. `ws`
+ * reports nothing about a message before its end, so this class follows the headers of the frames;
+ * `ws` checks that they are valid.
  */
 export class UnfinishedMessage {
   readonly #budget: ClientBudget
@@ -27,15 +31,16 @@ export class UnfinishedMessage {
   }
 
   /**
-   * Follows what was read from the network. What the message took is given back when its end has come.
-   * @returns false: there is no room for it; nothing more may be read then
+   * Follows bytes that were read from the network. The memory of a message is returned when it is
+   * complete.
+   * @returns false: there is no room for the bytes; nothing more may be read then
    */
   add(bytes: Uint8Array, nowMs: number): boolean {
     const { hasBegun, fragments } = this.#follow(bytes)
     if (hasBegun) this.release()
     if (!this.#isUnfinished) return true
     this.#beganMs ??= nowMs
-    // The first bytes of a message keep all that came with them in memory.
+    // The first bytes of a message keep everything that came with them in memory.
     const cost = bytes.length + PART_BYTES + fragments * FRAGMENT_BYTES
     if (!this.#budget.take(this.#client, cost)) return false
     this.#taken += cost
@@ -47,12 +52,12 @@ export class UnfinishedMessage {
     return this.#beganMs !== undefined && nowMs - this.#beganMs > maxMs
   }
 
-  /** For a client whose bytes were not read for some time: the time of its message begins again. */
+  /** Restarts the message's time, for a client whose bytes were not read for some time. */
   restart(nowMs: number): void {
     if (this.#beganMs !== undefined) this.#beganMs = nowMs
   }
 
-  /** Gives everything back. */
+  /** Returns all memory to the budget. */
   release(): void {
     if (this.#taken > 0) this.#budget.giveBack(this.#client, this.#taken)
     this.#taken = 0
@@ -64,7 +69,9 @@ export class UnfinishedMessage {
   }
 
   /**
-   * @returns hasBegun: the message that is unfinished now, if there is one, began in these bytes; fragments: those of it that ended in them
+   * Follows frames.
+   * @returns hasBegun: whether the currently unfinished message, if there is one, began in these
+   *   bytes; fragments: how many of its fragments ended in them
    */
   #follow(bytes: Uint8Array): { readonly hasBegun: boolean; readonly fragments: number } {
     let hasBegun = !this.#isUnfinished
@@ -74,7 +81,7 @@ export class UnfinishedMessage {
       if (this.#payloadLeft > 0 || !this.#isHeaderComplete) continue
       this.#headerLength = 0
       const first = this.#header[0]!
-      // Pings and the like may come between the fragments of a message.
+      // Control frames such as pings may come between the fragments of a message.
       const isControl = (first & 0x08) !== 0
       if (!isControl) this.#isFragmented = (first & 0x80) === 0
       if (!this.#isFragmented) {
@@ -111,7 +118,7 @@ export class UnfinishedMessage {
   }
 }
 
-/** How many bytes the length has of a frame whose second byte this is, beside that byte. */
+/** Returns how many more bytes of length follow a frame's second byte. */
 function lengthBytes(second: number): number {
   const length = second & 0x7f
   if (length === 126) return 2

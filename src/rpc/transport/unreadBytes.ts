@@ -2,13 +2,13 @@
 export interface UnreadMessage {
   /** bytes that this message alone takes */
   readonly ownBytes: number
-  /** the part that other messages have as well; undefined: there is none */
+  /** the part that is shared with other messages; undefined: there is no such part */
   readonly shared: Buffer | undefined
 }
 
 /**
- * The memory of all messages of one thread that wait for clients to read them. A part that many messages share (what all subscribers are
- * told of a block) is in memory once, and counts once.
+ * The memory of one thread's messages that wait for clients to read them. A part that many messages
+ * share (a block's notification to all subscribers) is in memory once, and counts once.
  */
 export interface UnreadBytes {
   readonly total: number
@@ -16,11 +16,11 @@ export interface UnreadBytes {
   remove(message: UnreadMessage): void
 }
 
-/** Memory of a waiting message beside its text: frame headers, entries of queues, callbacks. */
+/** Memory of a waiting message besides its text: frame headers, entries of queues, callbacks. */
 const MESSAGE_BYTES = 500
 
 export function createUnreadBytes(): UnreadBytes {
-  /** how many messages have each shared part */
+  /** number of messages that have each shared part */
   const holders = new Map<Buffer, number>()
   let total = 0
 
@@ -49,7 +49,7 @@ export function createUnreadBytes(): UnreadBytes {
   }
 }
 
-/** What a message takes in its own socket, where nothing is shared. */
+/** Returns the memory of a message in its own socket, as if nothing were shared. */
 export function bytesInSocket({ ownBytes, shared }: UnreadMessage): number {
   return ownBytes + MESSAGE_BYTES + (shared?.length ?? 0)
 }

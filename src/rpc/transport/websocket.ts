@@ -19,14 +19,14 @@ interface WebSocketEndpoint {
 }
 
 interface WebSocketEndpointOptions {
-  /** the protocol of each path; takes how many subscriptions a socket may have */
+  /** the protocol of each path; takes the most subscriptions of a socket */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly clients: Pick<ClientAddresses, 'of'>
   /** bytes of the messages that are being received or answered */
   readonly requests: ClientBudget
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
-  /** by default everybody may connect */
+  /** by default everyone may connect */
   readonly access?: Access
   /** of one message */
   readonly requestBytes: number
@@ -36,19 +36,19 @@ interface WebSocketEndpointOptions {
 
 interface WebSocketLimits {
   readonly subscriptions: number
-  /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
+  /** running requests of one socket, and their bytes; further ones are not read from the network */
   readonly requestsInFlight: number
   readonly requestBytesInFlight: number
-  /** milliseconds in which a client has to send the whole of a message that it has begun */
+  /** milliseconds in which a client has to send the rest of a message that it has begun */
   readonly messageMs: number
-  /** bytes that may wait for a client that does not read; beyond, it is dropped */
+  /** bytes that may wait for a client that does not read; above that, it is dropped */
   readonly bufferedBytes: number
   /** milliseconds for which a client may leave everything unread */
   readonly stalledMs: number
   /** milliseconds of silence after which the client is pinged, and within which it has to answer */
   readonly pingMs: number
   readonly pongMs: number
-  /** milliseconds for the closing handshake; what waits for the client is freed then */
+  /** milliseconds for the closing handshake; after that the memory of waiting messages is freed */
   readonly closingMs: number
 }
 
@@ -56,7 +56,10 @@ export interface WebSocketEndpointLimits extends WebSocketLimits {
   readonly sockets: number
   /** of all sockets together */
   readonly totalSubscriptions: number
-  /** bytes that may wait for all clients together; a notification's text counts once for all that it waits for */
+  /**
+   * bytes that may wait for all clients together; a notification's text counts once, however many
+   * clients it waits for
+   */
   readonly totalBufferedBytes: number
 }
 
@@ -64,7 +67,7 @@ const MEBIBYTE = 1_048_576
 
 const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
   sockets: 2_000,
-  // Every one of them may have to be told of every block.
+  // Each of them may need a notification for every block.
   totalSubscriptions: 20_000,
   subscriptions: 100,
   requestsInFlight: 32,
@@ -79,11 +82,12 @@ const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
 }
 
 const CHECK_INTERVAL_MS = 1_000
-/** When a client may come again whose messages under way take too much memory. */
+/** When a client may come again whose running messages take too much memory. */
 const RETRY_SECONDS = 1
 /**
- * Messages that are refused one after another before the connection is closed: to refuse a short one costs about as much as to answer it,
- * and a client that was told to wait does not send so many.
+ * Messages that are refused one after another before the connection is closed: refusing a short
+ * message costs about as much as answering it, and a client that respects the waiting time does not
+ * send so many.
  */
 const MAX_REFUSALS = 256
 
@@ -111,7 +115,7 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
     noServer: true,
     maxPayload: requestBytes,
     perMessageDeflate: false,
-    // Sessions do it, as pongs may have to wait too.
+    // Sessions send pongs themselves, because these may have to wait too.
     autoPong: false,
   })
   const checks = setInterval(() => {
@@ -154,7 +158,8 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       const client = clientOf(clients, request.socket.remoteAddress, request.headers)
       const refuse = (status: string): void => {
         socket.on('error', () => socket.destroy())
-        // Node.js does not check this connection any more: a client that never ends its side would keep its place for good.
+        // Node.js no longer checks this connection: a client that never closes its side would hold
+        // its place permanently.
         socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
       }
       const waitSeconds = rateLimit.admit(client, 0)
@@ -165,7 +170,8 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       socket.once('close', () => sockets.giveBack(client, 1))
       if (access === undefined) return accept(request, socket, head, { client, protocol })
       const ignore = (): void => undefined
-      // Without a listener an error of the connection would end this thread; `refuse` and the session have their own.
+      // Without a listener an error of the connection would end this thread; `refuse` and the
+      // session have their own.
       socket.on('error', ignore)
       void access.check(request.headers).then((problem) => {
         if (problem !== undefined) return refuse(`${problem.status} ${STATUS_CODES[problem.status]}`)
@@ -181,7 +187,10 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   }
 }
 
-/** Frees memory at the cost of the clients that take most of it. Gives the number of connections that it closed. */
+/**
+ * Frees memory by closing the connections of the clients that take the most. Returns how many it
+ * closed.
+ */
 function dropLargest(sessions: ReadonlySet<WebSocketSession>, unread: UnreadBytes, maxBytes: number): number {
   if (unread.total <= maxBytes) return 0
   const waiting = [...sessions]
@@ -207,12 +216,17 @@ function dropLargest(sessions: ReadonlySet<WebSocketSession>, unread: UnreadByte
 export interface SocketProtocol {
   /**
    * Answers a message; undefined: there is nothing to answer.
-   * @param scope for whom, and until when
+   * @param scope the client and the deadline
    */
   answer(text: string, scope: CallScope, subscriptions: SocketSubscriptions): Promise<AnswerText | undefined>
-  /** The answer to a message that comes so soon that the client has to wait for `seconds`. */
+  /**
+   * Returns the answer to a message that comes so soon that the client has to wait for `seconds`.
+   */
   refuse(text: string, seconds: number): string | undefined
-  /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
+  /**
+   * Whether an answer contains the ID of a subscription that it started; a subscription whose ID
+   * the client does not get is ended.
+   */
   confirms(answer: AnswerText | undefined, id: string): boolean
 }
 
@@ -221,27 +235,30 @@ export interface SocketSubscriptions {
   readonly count: number
   has(id: string): boolean
   /**
-   * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
-   * @param begin starts it with the function that delivers a notification, one that closes the connection because the
-   *   notifications are too much work, and one that says whether the client has not read all that was sent; returns the function that ends it
+   * Starts a subscription. Its notifications wait until the answer to the message that started it
+   * has been sent.
+   * @param begin starts it with three functions: one delivers a notification, one closes the
+   *   connection because the notifications are too much work, and one returns whether the client
+   *   has not read everything that was sent; returns a function that ends the subscription
    * @returns false: the client, or all clients together, have too many
    */
   start(
     id: string,
     begin: (deliver: DeliverNotification, drop: () => void, hasUnread: () => boolean) => () => void,
   ): boolean
-  /** false: there was none */
+  /** Ends a subscription. false: there was no such subscription */
   end(id: string): boolean
   endAll(): void
 }
 
-/** Sends a notification, whose text is `start` and `end`. */
+/** Sends a notification; its text is `start` and `end`. */
 export type DeliverNotification = (start: string, end: NotificationEnd) => void
 
 /**
- * The part of a notification that all who are told of the same have in common, made once by `notificationEnd`. A long one is bytes, which
- * are in memory once, however many sockets they wait in: they are sent as a fragment of their own (RFC 6455, section 5.4). A short one is
- * a text, which is copied into each message.
+ * The part of a notification that all subscribers to an event share, made once by
+ * `notificationEnd`. A long one is bytes, which are in memory once, however many sockets they wait
+ * in: they are sent as a separate fragment (RFC 6455, section 5.4). A short one is a text, which is
+ * copied into each message.
  */
 export type NotificationEnd = string | Buffer
 
@@ -263,7 +280,7 @@ interface Message {
 
 interface Subscription {
   readonly end: () => void
-  /** notifications from before the client got the ID; undefined once it has it */
+  /** notifications from before the client got the ID; undefined once it has the ID */
   queued: QueuedNotification[] | undefined
 }
 
@@ -273,9 +290,9 @@ interface QueuedNotification extends UnreadMessage {
 }
 
 interface SessionOptions {
-  /** what the WebSocket reads from */
+  /** the stream that the WebSocket reads */
   readonly stream: Duplex
-  /** whom its messages count for */
+  /** the client that its messages count for */
   readonly client: string
   readonly protocol: SocketProtocol
   readonly rateLimit: Pick<RateLimit, 'admit'>
@@ -284,7 +301,7 @@ interface SessionOptions {
   readonly budget: ClientBudget
   /** of all sockets */
   readonly unread: UnreadBytes
-  /** called when more has to wait */
+  /** called when more bytes have to wait */
   readonly onUnread: () => void
   readonly limits: WebSocketLimits
 }
@@ -305,13 +322,13 @@ class WebSocketSession {
   readonly #unfinished: UnfinishedMessage
   #inFlight = 0
   #inFlightLength = 0
-  /** messages that were refused since the last one that was let in */
+  /** messages that were refused since the last accepted one */
   #refusals = 0
-  /** what the pong at the end of this turn of the event loop answers */
+  /** the data of the pong that is sent at the end of this turn of the event loop */
   #pingData: Buffer | undefined
   readonly #unread: UnreadBytes
   readonly #onUnread: () => void
-  /** what waits for this client */
+  /** messages that wait for this client */
   readonly #messages = new Set<UnreadMessage>()
   #unreadBytes = 0
   #lastReceivedMs: number
@@ -333,7 +350,8 @@ class WebSocketSession {
     this.#lastReceivedMs = performance.now()
     this.#flushedMs = this.#lastReceivedMs
     this.#unfinished = new UnfinishedMessage(requests, client)
-    // Before `ws` reads them: a message that is complete is counted as one that is being answered, and not twice.
+    // Before `ws` reads them: a complete message counts as one that is being answered, and not
+    // twice.
     stream.prependListener('data', (bytes: Buffer) => this.#read(bytes))
     socket.on('message', (data) => this.#received(toText(data)))
     socket.on('pong', () => this.#markAlive())
@@ -343,7 +361,8 @@ class WebSocketSession {
       this.#freeMessages()
       this.#unfinished.release()
     })
-    // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
+    // `ws` closes the socket by itself after an error (a frame that is too large, a reset
+    // connection).
     socket.on('error', () => {
       this.#endAll()
       this.#discardInput()
@@ -354,12 +373,15 @@ class WebSocketSession {
     return this.#subscriptions.size
   }
 
-  /** Memory of what waits for this client, if nothing of it were shared with others. */
+  /** Memory of the messages that wait for this client, as if nothing were shared with others. */
   get unreadBytes(): number {
     return this.#unreadBytes
   }
 
-  /** To be called every second or so: pings an idle client, drops one that is dead, does not read or does not end its message. */
+  /**
+   * Checks the connection, about once per second: pings an idle client, drops one that is dead,
+   * does not read or does not complete its message.
+   */
   check(nowMs: number): void {
     const { messageMs, stalledMs, pingMs, pongMs } = this.#limits
     const isReading = this.#socket.readyState === this.#socket.OPEN && !this.#socket.isPaused
@@ -374,12 +396,18 @@ class WebSocketSession {
     }
   }
 
-  /** Gives up a client that reads too slowly, so that what waits for it does not fill the memory. */
+  /**
+   * Closes the connection of a client that reads too slowly, so that its waiting messages do not
+   * fill the memory.
+   */
   drop(): void {
     this.close(CLOSE_CODES.tryAgainLater, 'the client reads too slowly')
   }
 
-  /** Closes the connection without a word, as the memory of what waits for the client is needed at once. */
+  /**
+   * Closes the connection without a closing handshake, because the memory of the waiting messages
+   * is needed at once.
+   */
   abandon(): void {
     this.#endAll()
     this.#socket.terminate()
@@ -401,7 +429,10 @@ class WebSocketSession {
       this.#refuseRest(CLOSE_CODES.tryAgainLater, 'messages under way take too much memory')
   }
 
-  /** Closes the connection of a client whose message is not complete; the rest of it is read and thrown away. */
+  /**
+   * Closes the connection of a client whose message is not complete; the rest of the message is
+   * read and discarded.
+   */
   #refuseRest(code: number, reason: string): void {
     this.#discardInput()
     if (this.#socket.readyState === this.#socket.OPEN) this.close(code, reason)
@@ -423,21 +454,24 @@ class WebSocketSession {
     }
     this.#refusals = 0
     const message = { text, arrivedMs: monotonicMs() }
-    // Messages that were in the same network packet arrive although reading is paused.
+    // Messages in the same network packet arrive although reading is paused.
     if (this.#isBusy) this.#waiting.push(message)
     else void this.#answer(message)
   }
 
   #refuse(text: string, waitSeconds: number): void {
     if (++this.#refusals > MAX_REFUSALS) {
-      this.close(CLOSE_CODES.tryAgainLater, 'the client goes on sending although it has to wait')
+      this.close(CLOSE_CODES.tryAgainLater, 'the client keeps sending although it has to wait')
       return
     }
     const refusal = this.#protocol.refuse(text, waitSeconds)
     if (refusal !== undefined) this.#send(refusal)
   }
 
-  /** Seconds after which a message of this length may come again; 0: it is let in, and its bytes are taken. */
+  /**
+   * Returns the seconds after which a message of this length may come again; 0: it is admitted, and
+   * its bytes are taken.
+   */
   #admit(length: number): number {
     const waitSeconds = this.#rateLimit.admit(this.client, length)
     if (waitSeconds > 0) return waitSeconds
@@ -475,7 +509,10 @@ class WebSocketSession {
     }
   }
 
-  /** The subscriptions for the answer to one message; collects the IDs of those that it starts in `started`. */
+  /**
+   * Returns the subscriptions for the answer to one message; collects the IDs of those that it
+   * starts in `started`.
+   */
   #subscriptionsFor(started: string[]): SocketSubscriptions {
     const subscriptions = this.#subscriptions
     return {
@@ -520,7 +557,7 @@ class WebSocketSession {
       this.#sendNotification(start, end)
       return
     }
-    // Of the start there is one text for the whole subscription.
+    // The start is one text for the whole subscription.
     const own = typeof end === 'string' ? { ownBytes: end.length, shared: undefined } : { ownBytes: 0, shared: end }
     const notification = { start, end, ...own }
     queued.push(notification)
@@ -528,7 +565,10 @@ class WebSocketSession {
     if (this.#unreadBytes > this.#limits.bufferedBytes) this.drop()
   }
 
-  /** The answer with a subscription's ID has been sent: its notifications may follow. Without an answer the client cannot have the ID. */
+  /**
+   * Notes that the answer with a subscription's ID has been sent, so its notifications may follow.
+   * Without an answer the client does not have the ID.
+   */
   #confirm(id: string, isKnown: boolean): void {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return
@@ -567,15 +607,16 @@ class WebSocketSession {
     return false
   }
 
-  /** @param message what it takes of the memory when it has to wait */
+  /** @param message the memory of the message when it has to wait */
   #sendText(text: string | Buffer, message: UnreadMessage): void {
     this.#socket.send(text, { binary: false }, (error) => this.#written(message, error))
     this.#holdUnwritten(message)
   }
 
   /**
-   * Only the newest ping of a turn of the event loop is answered, which RFC 6455, section 5.5.3, allows: pings are not counted as requests,
-   * and one is six bytes for the client, but a call of the system for the node.
+   * Answers only the newest ping in a turn of the event loop, which RFC 6455, section 5.5.3,
+   * allows: pings do not count as requests, and a ping is six bytes for the client, but a system
+   * call for the node.
    */
   #pinged(data: Buffer): void {
     this.#markAlive()
@@ -598,7 +639,10 @@ class WebSocketSession {
     if (!error) this.#flushedMs = performance.now()
   }
 
-  /** What the system took at once is no more in our memory. */
+  /**
+   * Holds a message that the system has not taken at once: one that it has taken no longer uses our
+   * memory.
+   */
   #holdUnwritten(message: UnreadMessage): void {
     if (this.#socket.bufferedAmount > 0) this.#hold(message)
   }

@@ -4,7 +4,7 @@ import type { MissingBlocks } from '../../execution/backfill.ts'
 
 /** The network as the backfill uses it. A request rejects when the peer is gone, or does not answer in time. */
 interface BackfillNetwork {
-  /** connected peers, in any order */
+  /** Returns the connected peers, in any order. */
   peers(): Promise<readonly PeerId[]>
   fetchOlderBlocks(peer: PeerId, asked: { readonly highest: number; readonly count: number }): Promise<OlderBlocks>
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
@@ -13,7 +13,7 @@ interface BackfillNetwork {
 export interface BackfillOptions {
   readonly chainId: string
   readonly network: BackfillNetwork
-  /** what the executor lacks, and where the blocks go */
+  /** the blocks that the executor lacks, and the place where they go */
   readonly chain: {
     missing(): Promise<MissingBlocks | 'complete' | 'wait'>
     add(blocks: readonly VerifiedBlock[]): Promise<void>
@@ -27,19 +27,20 @@ export interface BackfillOptions {
   /** @throws the signal's reason */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
-  /** called with what is there: the lowest height, and how many blocks were added just now */
+  /** called with the lowest height that is there, and how many blocks were added just now */
   readonly onProgress: (lowest: number, added: number) => void
 }
 
-/** Between two looks whether there is something to do, or somebody to ask. */
+/** Pause between two checks for blocks to fetch and for peers to ask. */
 const LOOK_MS = 500
-/** A peer that has none of the blocks, or did not answer, is not asked again for this time. */
+/** Time for which a peer that has no such block, or did not answer, is not asked again. */
 const PAUSE_MS = 30_000
 const LINE_MS = 10_000
 
 /**
- * Fetches the old blocks that a node lacks which began with a snapshot, from the highest down, one answer of one peer after another. A peer
- * that gives false ones is banned, and another one is asked. Nothing waits for it: until a block is there, its evidence is not judged.
+ * Fetches the old blocks that are missing in a node that started from a snapshot, from the highest
+ * down, one answer of one peer after another. A peer that sends false blocks is banned, and another
+ * one is asked. Nothing waits for it: until a block is there, its evidence is not judged.
  * @throws the signal's reason; what the chain throws
  */
 export async function backfill(options: BackfillOptions, signal: AbortSignal): Promise<void> {
@@ -50,7 +51,7 @@ export async function backfill(options: BackfillOptions, signal: AbortSignal): P
   let isWaiting = false
   let lineMs = nowMs() + LINE_MS
 
-  /** A connected peer that may be asked, each in turn; undefined when there is none. */
+  /** Chooses a connected peer that may be asked, each in turn; undefined when there is no such peer. */
   let turn = 0
   const choose = async (): Promise<PeerId | undefined> => {
     const peers = await network.peers()
@@ -58,7 +59,7 @@ export async function backfill(options: BackfillOptions, signal: AbortSignal): P
     const free = peers.filter((peer) => (paused.get(peer) ?? 0) <= nowMs())
     return free[turn++ % Math.max(1, free.length)]
   }
-  /** @returns what a peer gave that is right; undefined when it gave nothing of use */
+  /** @returns the valid part of a peer's answer; undefined when nothing in it was useful */
   const ask = async (peer: PeerId, missing: MissingBlocks): Promise<readonly VerifiedBlock[] | undefined> => {
     let answer: OlderBlocks
     try {

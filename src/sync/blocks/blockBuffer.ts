@@ -24,7 +24,7 @@ interface PendingCheck {
   readonly what: 'commit' | 'lastCommit'
 }
 
-/** What the buffer reports to block sync. */
+/** The buffer's reports to block sync. */
 interface BlockBufferEvents {
   /** These commits have to be checked; answered by `verified` with this number. */
   readonly verify: (id: number, checks: readonly CommitCheck[]) => void
@@ -100,7 +100,7 @@ export class BlockBuffer {
     }
   }
 
-  /** The next blocks were applied, up to `state`. */
+  /** Called when the next blocks were applied, up to `state`. */
   advance(state: ConsensusState): void {
     for (let height = this.#state.lastHeight + 1; height <= state.lastHeight; height++) {
       const slot = this.#slots.get(height)
@@ -118,7 +118,8 @@ export class BlockBuffer {
   }
 
   /**
-   * The block at `height`, if it is known to be decided and its last commit was checked, valid or not.
+   * Returns the block at `height`, if it is known to be decided and its last commit was checked,
+   * valid or not.
    * @param lastValidators of the block before
    */
   ready(height: number, lastValidators: ValidatorSet): Slot | undefined {
@@ -164,7 +165,10 @@ export class BlockBuffer {
     this.#events.verify(id, checks)
   }
 
-  /** The validators of the next two blocks are known for certain: a peer that sends a block with other validators has invented it. */
+  /**
+   * Bans peers that sent wrong validators: those of the next two blocks are known for certain, so
+   * such a peer has invented the block.
+   */
   #banWrongValidators(): void {
     const { validators, nextValidators } = this.#state
     for (const [ahead, set] of [validators, nextValidators].entries()) {

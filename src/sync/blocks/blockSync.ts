@@ -26,11 +26,11 @@ const LEAST_GAIN = 2
 export interface KnownHeights {
   /** whether this node is a validator */
   readonly isValidator: boolean
-  /** that validators with more than a third of the power claim; undefined: too few of them are connected */
+  /** claimed by validators with more than a third of the power; undefined when too few of them are connected */
   readonly agreed: number | undefined
 }
 
-/** What has to be done for block sync. Answers come back through its functions. */
+/** Tasks that block sync needs done. Answers come back through its functions. */
 export type SyncEffect =
   /** answered by `answered` or `failed` */
   | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
@@ -45,19 +45,21 @@ export type SyncEffect =
   | { readonly kind: 'halt'; readonly reason: string }
 
 /**
- * Fetches decided blocks from several peers at once, checks them and has them executed in order. A pure state machine: each call
- * passes the time and returns effects to carry out. While earlier blocks are executed, it fetches further ones and has their commits
- * checked ({@link BlockBuffer}).
+ * Fetches decided blocks from several peers at once, checks them and has them executed in order. A
+ * pure state machine: each call passes the time and returns effects to carry out. While earlier
+ * blocks are executed, it fetches further ones and has their commits checked ({@link BlockBuffer}).
  *
- * Blocks are executed in runs. The header of the first block is checked against this node's state. The next header can be checked in
- * full only after that block's execution, because it names the results; so it is checked against the state that follows if it names
- * the right ones. The executor goes on with a block only if that is so. Otherwise the run ends there, and the block is the first of the
- * next run, where it is checked against the state that was computed.
+ * Blocks are executed in runs. The header of the first block is checked against this node's state.
+ * The next header can be checked in full only after that block's execution, because it names the
+ * results. Before that, it is checked against the state that follows if the results it names are
+ * right. The executor continues with a block only if they are. Otherwise the run ends there, and
+ * the block is the first of the next run, where it is checked against the state that was computed.
  *
- * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
- * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
- * and less often (SyncPeers); after some failures its claimed height is not believed, and each further one is reported. An answer that is
- * slow beside those of others is no better than none.
+ * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a
+ * false height (`misbehaviourIn`), or sent a block that cannot be decoded (`#take`) or a wrong
+ * block or commit (BlockBuffer). A peer that does not answer is asked less and less often
+ * (SyncPeers). After some failures its claimed height is not believed, and each further failure is
+ * reported. An answer that is slow in comparison with those of other peers counts as a failure.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
@@ -113,7 +115,7 @@ export class BlockSync {
     return this.#applying
   }
 
-  /** Whether a request to the peer is open; the answer will show its height. */
+  /** Returns whether a request to the peer is open; the answer will show its height. */
   isAsked(peer: PeerId): boolean {
     return (this.#peers.get(peer)?.requests.size ?? 0) > 0
   }
@@ -123,7 +125,7 @@ export class BlockSync {
     return this.#peers.bestHeight(this.height + 1)
   }
 
-  /** A peer joined, or announces which blocks it has. */
+  /** Called when a peer joined, or announces its blocks. */
   onPeer(id: PeerId, base: number, height: number, nowMs: number): readonly SyncEffect[] {
     if (!this.#banned.has(id)) {
       this.#peers.update(id, base, height)
@@ -139,7 +141,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** The answer to a request; one that comes too late is ignored. */
+  /** Called with the answer to a request; one that comes too late is ignored. */
   answered(id: number, answer: FetchedBlocks, nowMs: number): readonly SyncEffect[] {
     const request = this.#close(id)
     const peer = request && this.#peers.get(request.peer)
@@ -153,7 +155,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** The peer did not answer a request. */
+  /** Called when the peer did not answer a request. */
   failed(id: number, nowMs: number): readonly SyncEffect[] {
     const request = this.#close(id)
     if (request !== undefined) {
@@ -185,7 +187,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** To be called about every 100 ms: ends requests that take too long, and asks a second peer when one is slow. */
+  /** Called about every 100 ms: ends requests that take too long, and asks a second peer when one is slow. */
   tick(nowMs: number): readonly SyncEffect[] {
     for (const request of [...this.#requests.values()]) {
       if (nowMs - request.sentMs < this.#limits.requestMs) continue
@@ -200,8 +202,9 @@ export class BlockSync {
   }
 
   /**
-   * Whether consensus can take over. What strangers claim has no weight for a validator where validators with more than a third of the
-   * power are connected: an honest one is among them, so it is done when it is at most one block behind the height that these have.
+   * Returns whether consensus can take over. What strangers claim has no weight for a validator
+   * where validators with more than a third of the power are connected: an honest one is among
+   * them, so it is done when it is at most one block behind the height that these have.
    *
    * Otherwise this node is at most one block behind the best believed peer. A peer with a false claim can delay this only for a while.
    * Sync also ends
@@ -225,8 +228,8 @@ export class BlockSync {
   }
 
   /**
-   * Peers hold the sync up: no valid block came for `stallMs`; or, of a validator, while it waited that long in all it gained so little that
-   * consensus follows as fast.
+   * Returns whether peers hold the sync up: no valid block came for `stallMs`; or, on a validator,
+   * while it waited that long in all it gained so little that consensus follows as fast.
    */
   isStalled(nowMs: number, isValidator: boolean): boolean {
     const { stallMs, validatorStallMs } = this.#limits
@@ -234,20 +237,23 @@ export class BlockSync {
     return nowMs - this.#progressMs >= (isValidator ? validatorStallMs : stallMs)
   }
 
-  /** Whether every peer that is ahead has pruned the next block, and no peer is near. Then the node can only wait for other peers. */
+  /**
+   * Returns whether every peer that is ahead has pruned the next block, and no peer is near. Then
+   * the node can only wait for other peers.
+   */
   isStranded(): boolean {
     const next = this.height + 1
     const ahead = [...this.#peers.all()].filter(({ height }) => height > next)
     return ahead.length > 0 && ahead.every(({ base }) => base > next) && !this.#survey().isAnyNear
   }
 
-  /** How many peers there are, and how many of them let the last request for blocks run out. */
+  /** Returns how many peers there are, and how many of them let the last request for blocks run out. */
   countPeers(): { readonly peers: number; readonly silent: number } {
     const peers = [...this.#peers.all()]
     return { peers: peers.length, silent: peers.filter(({ failures }) => failures > 0).length }
   }
 
-  /** The lowest block that the peers ahead of this node serve; undefined without such peers. */
+  /** Returns the lowest block that the peers ahead of this node serve; undefined without such peers. */
   lowestServed(): number | undefined {
     let lowest: number | undefined
     for (const { base, height } of this.#peers.all()) {
@@ -256,7 +262,7 @@ export class BlockSync {
     return lowest
   }
 
-  /** Time in which blocks are executed, or wait for it, is not the peers'. */
+  /** Records the gain. Time in which blocks are executed, or wait for it, does not count against the peers. */
   #recordGain(nowMs: number): void {
     const passedMs = nowMs - this.#tickedMs
     this.#tickedMs = nowMs
@@ -377,7 +383,8 @@ export class BlockSync {
     const peer = this.#peers.get(request.peer)
     if (peer === undefined) return
     this.#peers.failed(peer, nowMs)
-    // One may be bad luck. The network disconnects a peer of which it hears this often, so that another gets its place.
+    // One failure may be bad luck. The network disconnects a peer that is reported this often, so
+    // that another gets its place.
     if (peer.failures >= this.#limits.failures) {
       const reason = `${peer.failures} requests for blocks ran out`
       this.#effects.push({ kind: 'punish', peer: peer.id, what: 'unresponsive', reason })
@@ -403,7 +410,10 @@ export class BlockSync {
     }
   }
 
-  /** The peer lied: it is punished, its undecided blocks are dropped, and it is not asked again in this sync. */
+  /**
+   * Bans a peer that lied: it is punished, its undecided blocks are dropped, and it is not asked
+   * again in this sync.
+   */
   #ban(id: PeerId, what: Misbehaviour, reason: string): void {
     this.#effects.push({ kind: 'punish', peer: id, what, reason })
     this.#banned.add(id)

@@ -16,7 +16,7 @@ export interface CommitCheck {
   readonly chainId: string
   readonly height: number
   readonly blockId: BlockId
-  /** of that height */
+  /** the validators of that height */
   readonly validators: ValidatorSet
   readonly commit: Commit
   /** the bytes of `commit`, where it came from a peer that way */
@@ -43,7 +43,7 @@ export function checkCommits(
   })
 }
 
-/** Whether the check needs to verify no signature. */
+/** Returns whether the check needs to verify no signature. */
 export function isCovered({ commit, known }: CommitCheck): boolean {
   const same = isSameVote(commit, known) ? known : undefined
   return commit.signatures.every(
@@ -51,7 +51,7 @@ export function isCovered({ commit, known }: CommitCheck): boolean {
   )
 }
 
-/** The signatures of `commit` (the array objects) that `known` has at the same index for the same message. */
+/** Returns the signatures of `commit` (the array objects) that `known` has at the same index for the same message. */
 function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array> {
   const same = new Set<Uint8Array>()
   if (!isSameVote(commit, known)) return same
@@ -61,7 +61,7 @@ function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array
   return same
 }
 
-/** Whether signatures of both commits are for the same block in the same round. */
+/** Returns whether signatures of both commits are for the same block in the same round. */
 function isSameVote(commit: Commit, known: Commit | undefined): known is Commit {
   return (
     known !== undefined &&
@@ -81,8 +81,9 @@ function isSameSignature(sig: CommitSig, other: CommitSig | undefined): boolean 
 }
 
 /**
- * Voting power of the validators of `trusted` that signed this commit for its block, whatever the commit's own validator set is (like
- * CometBFT VerifyCommitLightTrusting). If it is more than a third of `trusted`, an honest one of them signed it.
+ * Returns the voting power of the validators of `trusted` that signed this commit for its block,
+ * whatever the commit's own validator set is (like CometBFT VerifyCommitLightTrusting). If it is more
+ * than a third of `trusted`, an honest one of them signed it.
  * @returns 'false signature' at the first one that a validator of `trusted` did not make: no honest peer serves such a commit, since all
  *   signatures of a decided block's commit were verified
  */

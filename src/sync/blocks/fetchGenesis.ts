@@ -8,7 +8,7 @@ import { cometEndpoint, type HttpAnswer, HttpError, type HttpLimits, httpGet } f
 interface ExpectedGenesis {
   readonly chainId: string
   readonly evmChainId: bigint
-  /** undefined: any genesis of the seed node is accepted */
+  /** undefined when any genesis of the seed node is accepted */
   readonly hash: Uint8Array | undefined
 }
 
@@ -51,8 +51,9 @@ class SeedRefusedError extends Error {
 }
 
 /**
- * The genesis of the network that the seed node belongs to, checked against what the operator expects. Retries with growing delays
- * when waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
+ * Fetches the genesis of the network that the seed node belongs to, checked against what the
+ * operator expects. Retries with growing delays when waiting can help: no connection, no answer in
+ * time, a server that is busy or fails (5xx).
  * @throws SeedUnavailableError after the last attempt; SeedRefusedError for an answer for which a retry would not help; the reason of
  * `signal` when that is aborted
  */
@@ -89,7 +90,9 @@ async function request(endpoint: URL, limits: FetchGenesisLimits, stop: AbortSig
     if (!(error instanceof HttpError)) throw error
     if (error.kind === 'later') throw new SeedUnavailableError(error.message)
     throw new SeedRefusedError(
-      error.kind === 'never' ? `${error.message}: check SEED_NODE_URL` : `${error.message}: that is no genesis`,
+      error.kind === 'never'
+        ? `${error.message}: check SEED_NODE_URL`
+        : `${error.message}: the answer is not a genesis`,
     )
   }
   const { status, text, redirect } = answer
@@ -123,7 +126,7 @@ function accept(text: string, expected: ExpectedGenesis, seed: string): Genesis 
   return genesis
 }
 
-/** CometBFT's answer to `genesis`: { result: { genesis } }. */
+/** Reads CometBFT's answer to `genesis`: { result: { genesis } }. */
 function readAnswer(text: string, seed: string): Genesis {
   let body: unknown
   try {

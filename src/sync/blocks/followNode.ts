@@ -13,14 +13,20 @@ export interface FollowedConsensus {
   startEngine(): void
   /** Resolves when no block is being decided or executed. */
   stopEngine(): Promise<void>
-  /** Has the application execute decided blocks, of which the first are executed then (see `state`); only while the engine is stopped. */
+  /**
+   * Has the application execute decided blocks. When it resolves, a first part of them has been
+   * executed (see `state`). Only while the engine is stopped.
+   */
   applyDecided(run: DecidedRun): Promise<void>
 }
 
 export interface FollowNodeOptions {
   readonly consensus: FollowedConsensus
   readonly transport: Pick<Transport, 'fetchBlocks' | 'punish'>
-  /** of this node's validator key, 20 bytes, read each time; undefined when it has none */
+  /**
+   * address of this node's validator key, 20 bytes, read each time; undefined when the node does
+   * not have such a key
+   */
   readonly ownAddress: Uint8Array | undefined
   /** Checks commits, in other threads if possible. Returns for each why it is invalid. */
   readonly verifyCommits: (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]>
@@ -33,7 +39,7 @@ export interface FollowNodeOptions {
   readonly log: FollowerEnvironment['log']
   /** Called for each change of the status, which is often during a sync. */
   readonly onStatus: (status: SyncStatus) => void
-  /** Called when the node cannot go on. */
+  /** Called when the node cannot continue. */
   readonly onHalt: (error: Error) => void
 }
 
@@ -43,9 +49,9 @@ interface NodeFollower {
   start(): void
   peerJoined(peer: PeerDescription): void
   peerLeft(peer: PeerId): void
-  /** To be called with any consensus message; only status messages are used. */
+  /** Called with any consensus message; only status messages are used. */
   message(from: PeerId, message: ConsensusMessage): void
-  /** The engine decided a block. */
+  /** Called when the engine has decided a block. */
   decided(): void
   onBehind(peerHeight: number): void
   /** Stops the sync. Resolves when no run of blocks is being applied any more. */
@@ -64,7 +70,7 @@ const HELP_MS = 1_000
 export function followNode(options: FollowNodeOptions): NodeFollower {
   const { consensus, transport, setTimer, checkCommit = (check) => checkCommits([check])[0] } = options
   const prepared = new SenderPreparation(options.recoverSenders, setTimer)
-  /** One after the other, so that this thread can do other work in between. */
+  /** Checks one after the other, so that this thread can do other work in between. */
   const checkHere = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> => {
     const reasons: (string | undefined)[] = []
     for (const check of checks) {
@@ -156,7 +162,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   }
 }
 
-/** The promise's value, or undefined after {@link HELP_MS}; a later result is ignored. */
+/** Returns the promise's value, or undefined after {@link HELP_MS}; a later result is ignored. */
 function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = setTimer(HELP_MS, () => resolve(undefined))
@@ -164,7 +170,10 @@ function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']):
   })
 }
 
-/** Recovers the senders of a block's transactions, in another thread; by position, undefined where there is none. */
+/**
+ * Recovers the senders of a block's transactions, in another thread; by position, undefined where
+ * no sender can be recovered.
+ */
 type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
 /**
@@ -186,7 +195,7 @@ class SenderPreparation {
     this.#setTimer = setTimer
   }
 
-  /** The block will be executed later. Blocks may come in any order. */
+  /** Adds a block that will be executed later. Blocks may come in any order. */
   add(decided: DecidedBlock): void {
     const { header, txs } = decided.block
     if (this.#recover === undefined || txs.length === 0) return

@@ -12,7 +12,7 @@ import { misbehaviourIn } from './misbehaviourIn.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
-/** The follower's interface to everything outside of it. Answers come back through its functions, at once or later. */
+/** The follower's interface to the rest of the node. Answers come back through its functions, at once or later. */
 export interface FollowerEnvironment {
   /** milliseconds, monotonic */
   nowMs(): number
@@ -22,7 +22,7 @@ export interface FollowerEnvironment {
   request(id: number, peer: PeerId, request: BlockRequest): void
   /** answered by `verified` */
   verify(id: number, checks: readonly CommitCheck[]): void
-  /** The block was decided and will be applied soon: its senders can be recovered now. */
+  /** called with a block that was decided and will be applied soon: its senders can be recovered now */
   prepare(decided: DecidedBlock): void
   /** answered by `applied` */
   apply(run: DecidedRun): void
@@ -32,7 +32,7 @@ export interface FollowerEnvironment {
   stopEngine(): void
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
   publish(status: SyncStatus): void
-  /** The node cannot go on. */
+  /** Stops the node, which cannot continue. */
   halt(reason: string): void
   log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
 }
@@ -86,9 +86,12 @@ export class Follower {
   readonly #peers = new Map<PeerId, KnownPeer>()
   /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
-  /** who was asked for its height, and what it claimed then */
+  /** the peer that was asked for its height, and its claim then */
   readonly #polls = new Map<number, { readonly peer: PeerId; readonly claimedHeight: number }>()
-  /** when a validator, or a peer that is none, was last asked for a proof that this node is behind; the longest ago first */
+  /**
+   * when a validator, or a peer that is not a validator, was last asked for a proof that this node
+   * is behind; the longest ago first
+   */
   readonly #searchedMs = new Map<string, number>()
   readonly #queue: SyncEffect[] = []
   #state: ConsensusState
@@ -182,7 +185,7 @@ export class Follower {
     if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
 
-  /** A peer announces that it has decided `height`. */
+  /** Called when a peer announces that it has decided `height`. */
   peerAt(id: PeerId, height: number): void {
     const peer = this.#peers.get(id)
     if (peer === undefined || height <= peer.height) return
@@ -231,7 +234,7 @@ export class Follower {
     this.#endSync(nowMs)
   }
 
-  /** The engine decided a block. */
+  /** Called when the engine has decided a block. */
   decided(state: ConsensusState): void {
     if (this.#phase !== 'consensus' && this.#phase !== 'stopping') return
     this.#state = state
@@ -239,7 +242,7 @@ export class Follower {
     this.#publish()
   }
 
-  /** The engine reports that peers are far ahead; to be called repeatedly while that is so. */
+  /** Called repeatedly while the engine reports that peers are far ahead. */
   onBehind(peerHeight: number): void {
     const nowMs = this.#environment.nowMs()
     if (this.#phase !== 'consensus' || this.#search?.isOver === false || nowMs < this.#notBeforeMs) return
@@ -256,8 +259,9 @@ export class Follower {
   }
 
   /**
-   * The peers to ask for a proof: one node of each validator first, since strangers may only pretend to be ahead and connect again as new
-   * peers. Of equal ones those come first that were not asked for the longest time.
+   * Returns the peers to ask for a proof: one node of each validator first, since strangers may
+   * only pretend to be ahead and connect again as new peers. Of equal ones those come first that
+   * were not asked for the longest time.
    */
   #proofPeers(): readonly ProofPeer[] {
     const nodes = new Map<string, ProofPeer & { readonly isValidator: boolean; readonly searchedMs: number }>()
@@ -279,7 +283,7 @@ export class Follower {
     if (this.#searchedMs.size > MAX_SEARCHED) this.#searchedMs.delete(this.#searchedMs.keys().next().value!)
   }
 
-  /** For whom a peer speaks: the validator that it has proved to be, or itself. */
+  /** Returns the claimant that a peer speaks for: the validator that it has proved to be, or itself. */
   #claimantOf(id: PeerId): { readonly key: string; readonly isValidator: boolean } {
     const address = this.#peers.get(id)?.validatorAddress
     const isValidator =
@@ -529,12 +533,12 @@ class SyncProgress {
     this.#measure(height, nowMs)
   }
 
-  /** Blocks with this many transactions were applied. */
+  /** Called when blocks with this many transactions were applied. */
   count(transactions: number): void {
     this.#transactions += transactions
   }
 
-  /** To be called often. @returns fields of a log line, every ten seconds; undefined in between */
+  /** Called often. @returns fields of a log line, every ten seconds; undefined in between */
   report(height: number, target: number, nowMs: number): Readonly<Record<string, number | undefined>> | undefined {
     this.#measure(height, nowMs)
     if (nowMs - this.#reportedMs < REPORT_MS) return undefined

@@ -27,7 +27,10 @@ export class HttpError extends Error {
   }
 }
 
-/** The URL of a node's CometBFT method. An address that already ends in /rpc is used as that of the CometBFT methods. */
+/**
+ * Returns the URL of a node's CometBFT method. An address that already ends in /rpc is used as that
+ * of the CometBFT methods.
+ */
 export function cometEndpoint(url: string, method: string): URL {
   const endpoint = new URL(url)
   const path = endpoint.pathname.replace(/\/+$/, '')
@@ -37,7 +40,8 @@ export function cometEndpoint(url: string, method: string): URL {
 }
 
 /**
- * The answer of a node that is not trusted. Redirects are not followed: they could lead to a node of another network.
+ * Returns the answer of a node that is not trusted. Redirects are not followed: they could lead to
+ * a node of another network.
  * @throws HttpError; the reason of `stop` when that is aborted
  */
 export async function httpGet(

@@ -33,7 +33,7 @@ export interface ProofPeer {
   readonly height: number
 }
 
-/** As a proof that it is behind, a node requests a block this many heights after its own newest one. */
+/** Distance of the proof that this node is behind: it requests the block this many heights after its own newest one. */
 export const PROOF_DISTANCE = 10
 
 /** When this node has decided nothing for this long, the next block from a peer proves that it is behind. */
@@ -91,7 +91,7 @@ export class LagSearch {
     return fault === undefined ? { kind: 'ahead', height } : { kind: 'fault', peer, what: fault[0], reason: fault[1] }
   }
 
-  /** @returns the peer that did not answer; undefined: the request is not of this search */
+  /** @returns the peer that did not answer; undefined when the request is not of this search */
   failed(id: number): PeerId | undefined {
     const request = this.#open.get(id)
     this.#open.delete(id)
@@ -100,9 +100,10 @@ export class LagSearch {
 }
 
 /**
- * Why a block that a peer sent does not prove that the network is ahead; the peer may have invented the block. The next block is a proof
- * when its validators decided it. A later block is a proof when validators with more than a third of the power that this node knows
- * signed it: then an honest one is among them, whichever validators have joined meanwhile.
+ * Returns why a block that a peer sent does not prove that the network is ahead; the peer may have
+ * invented the block. The next block is a proof when its validators decided it. A later block is a
+ * proof when validators with more than a third of the power that this node knows signed it: then an
+ * honest one is among them, whichever validators have joined meanwhile.
  *
  * A block that cannot be decoded, a next block that its validators did not decide and a false signature show that the peer lied. Without
  * any of these a peer may have told the truth, if other validators have most of the power now: it is only disconnected if that happens

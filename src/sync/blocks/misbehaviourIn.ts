@@ -8,8 +8,9 @@ import type { OpenRequest } from './syncPeers.ts'
 const HEIGHT_SLACK = 2
 
 /**
- * What is wrong with an answer that no honest peer sends: too many blocks, a height below the claimed one, or no block although the
- * peer claims to have it. A request for no block asks for the height alone.
+ * Returns the misbehaviour in an answer, which no honest peer sends: too many blocks, a height
+ * below the claimed one, or no block although the peer claims to have it. A request for no block
+ * asks for the height alone.
  */
 export function misbehaviourIn(
   { from, count, claimedHeight }: Pick<OpenRequest, 'from' | 'count' | 'claimedHeight'>,

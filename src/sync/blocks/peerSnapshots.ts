@@ -5,7 +5,7 @@ import type { FilePiece, OfferedSnapshot } from '../../snapshot/offeredSnapshots
 
 /** The network as state sync uses it. Both requests reject when the peer is gone, or does not answer in time. */
 export interface SnapshotPeers {
-  /** connected peers, in any order */
+  /** Returns the connected peers, in any order. */
   peers(): readonly PeerId[]
   fetchOffers(peer: PeerId): Promise<readonly OfferedSnapshot[]>
   fetchPiece(
@@ -15,7 +15,7 @@ export interface SnapshotPeers {
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }
 
-/** A snapshot that peers say they have. Nothing of it is known to be true. */
+/** A snapshot that peers claim to have. It is not verified. */
 export interface FoundSnapshot extends OfferedSnapshot {
   readonly peers: readonly PeerId[]
 }
@@ -75,7 +75,8 @@ export async function waitForPeers({ network, configured, nowMs, sleep, onWaitin
 }
 
 /**
- * What connected peers offer, the newest snapshot first; of the same height the one that most peers have.
+ * Finds the snapshots that connected peers offer, the newest first; among those of the same height
+ * the one that most peers have.
  * @param begun height of one that is partly restored: it comes before newer ones
  */
 export async function findSnapshots(network: SnapshotPeers, begun?: number): Promise<readonly FoundSnapshot[]> {
@@ -121,7 +122,7 @@ export class TriedSnapshots {
     this.#asked.set(name, new Set([...(this.#asked.get(name) ?? []), ...peers]))
   }
 
-  /** Whether each peer that offers it was asked for it, or has offered others in vain. */
+  /** Returns whether each peer that offers it was asked for it, or has offered too many others that were useless. */
   has({ manifest, peers }: Pick<FoundSnapshot, 'manifest' | 'peers'>): boolean {
     const asked = this.#asked.get(bytesKey(manifest))
     return peers.every((peer) => asked?.has(peer) === true || this.#triesOf(peer) >= TRIES_PER_PEER)
@@ -188,7 +189,7 @@ export class PeerFiles {
   }
 
   /**
-   * The bytes of a file, which have its hash.
+   * Fetches the bytes of a file, which have its hash.
    * @throws NoPeerServes; the signal's reason
    */
   async fetch(file: SnapshotFile, signal?: AbortSignal): Promise<Uint8Array> {
@@ -204,12 +205,12 @@ export class PeerFiles {
     }
   }
 
-  /** The snapshot is not one of this chain: whoever offers it lies. */
+  /** Reports all peers that offer the snapshot, which is not one of this chain. */
   punishAll(reason: string): void {
     for (const { id } of this.#servers.splice(0)) this.#options.network.punish(id, 'malformed', reason)
   }
 
-  /** A peer to ask for the file, which is not asked for anything else until it is given back. */
+  /** Waits for a peer to ask for the file, which is not asked for anything else until it is released. */
   async #acquire(name: string, signal: AbortSignal | undefined): Promise<Server> {
     for (;;) {
       signal?.throwIfAborted()
@@ -258,7 +259,7 @@ export class PeerFiles {
         server.lacks.add(bytesKey(hash))
         return undefined
       }
-      if (piece.size !== size) return this.#ban(server, `a file of ${piece.size} bytes in place of ${size}`)
+      if (piece.size !== size) return this.#ban(server, `a file of ${piece.size} bytes instead of ${size}`)
       server.failures = 0
       this.#progressMs = this.#options.nowMs()
       server.pieceMs = this.#progressMs - askedMs

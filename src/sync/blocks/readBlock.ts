@@ -31,7 +31,7 @@ export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: 
     if (!(error instanceof ConsensusDecodingError)) throw error
     return `block ${height} cannot be decoded: ${error.message}`
   }
-  if (block.header.height !== height) return `block ${block.header.height} in place of block ${height}`
+  if (block.header.height !== height) return `block ${block.header.height} instead of block ${height}`
   if (commit.height !== height) return `the commit of block ${commit.height} with block ${height}`
   const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(fetched.block).header }
   if (!equalBlockId(commit.blockId, blockId)) return `the commit with block ${height} is for another block`

@@ -14,7 +14,7 @@ export interface OpenRequest {
   hedged: boolean
 }
 
-/** What block sync knows about a peer. */
+/** Block sync's record of a peer. */
 export interface SyncPeer {
   readonly id: PeerId
   /** order of arrival, for ties */
@@ -61,7 +61,7 @@ export class SyncPeers {
     return this.#peers.values()
   }
 
-  /** A peer announces which blocks it has. If it announced a greater height before, that one is kept. */
+  /** Records a peer's announcement of the blocks it has. A greater height that it announced before stays. */
   update(id: PeerId, base: number, height: number): SyncPeer {
     const known = this.#peers.get(id)
     if (known !== undefined) {
@@ -91,12 +91,15 @@ export class SyncPeers {
     this.#peers.delete(id)
   }
 
-  /** Whether the height that the peer claims is believed: not after requests in a row that ran out, or were answered slowly. */
+  /**
+   * Returns whether the height that the peer claims is believed: not after requests in a row that
+   * ran out, or were answered slowly.
+   */
   isBelieved(peer: SyncPeer): boolean {
     return peer.failures < this.#limits.failures
   }
 
-  /** The greatest height of the believed peers that still serve the block `next`. */
+  /** Returns the greatest height of the believed peers that still serve the block `next`. */
   bestHeight(next: number): number {
     let best = 0
     for (const peer of this.#peers.values()) {
@@ -106,7 +109,8 @@ export class SyncPeers {
   }
 
   /**
-   * The peer that will probably answer a request for `height` first; undefined when no peer may be asked now.
+   * Returns the peer that will probably answer a request for `height` first; undefined when no peer
+   * may be asked now.
    * @param isKnown only one that has delivered blocks
    */
   choose(height: number, nowMs: number, except?: ReadonlySet<PeerId>, isKnown = false): SyncPeer | undefined {
@@ -132,7 +136,7 @@ export class SyncPeers {
     return peer.delivered > 0 && this.isBelieved(peer)
   }
 
-  /** Whether there is a peer that has delivered blocks, and is believed. */
+  /** Returns whether there is a peer that has delivered blocks, and is believed. */
   hasKnown(): boolean {
     for (const peer of this.#peers.values()) if (this.#isKnown(peer)) return true
     return false
@@ -148,7 +152,10 @@ export class SyncPeers {
     return fastest
   }
 
-  /** The peer has answered. An answer that is slow beside those of others counts as a failure all the same, though no honest one. */
+  /**
+   * Records an answer. One that is slow in comparison with those of other peers counts as a
+   * failure, but not as misbehaviour.
+   */
   succeeded(peer: SyncPeer, request: OpenRequest, blocks: number, nowMs: number): void {
     const elapsedMs = nowMs - request.sentMs
     const measured = Math.max(elapsedMs, 1) / Math.max(blocks, 1)
@@ -165,7 +172,7 @@ export class SyncPeers {
     peer.batch = Math.min(peer.batch * 2, this.#limits.requestBlocks)
   }
 
-  /** The peer did not answer in time. */
+  /** Called when the peer did not answer in time. */
   failed(peer: SyncPeer, nowMs: number): void {
     peer.failures++
     peer.window = 1
@@ -173,7 +180,7 @@ export class SyncPeers {
     this.pause(peer, nowMs)
   }
 
-  /** A peer that delayed the sync is not asked for a while. */
+  /** Pauses a peer that delayed the sync: it is not asked for a while. */
   pause(peer: SyncPeer, nowMs: number): void {
     const { pauseMs, maxPauseMs } = this.#limits
     peer.pausedUntilMs = nowMs + Math.min(pauseMs * 2 ** peer.strikes, maxPauseMs)

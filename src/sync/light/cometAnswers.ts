@@ -124,7 +124,7 @@ export const COMMIT_RESULT = z.object({ signed_header: z.object({ header, commit
 export const VALIDATORS_RESULT = z.object({ block_height: height, validators: z.array(validator), total: height })
 
 /**
- * The content of JSON that a node sent.
+ * Reads the content of JSON that a node sent.
  * @param what for the message: where it comes from
  * @throws LightClientError of the kind `invalid`
  */

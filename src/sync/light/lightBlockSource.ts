@@ -1,19 +1,21 @@
 import { checkLightBlock, type LightBlock } from '../../chain/comet/lightBlock.ts'
 
-/** Who gives light blocks: a node's RPC, a peer, a snapshot's manifest. None is trusted. */
+/** A source of light blocks: a node's RPC, a peer, a snapshot's manifest. Sources are not trusted. */
 export interface LightBlockSource {
   /** for messages to the operator: a URL without secrets, or a peer's ID */
   readonly name: string
-  /** Anybody can be this source, as a peer: what it says against other sources counts only if it proves it. */
+  /** Anyone can be this source, as a peer: its word against other sources counts only with a proof. */
   readonly isStranger?: boolean
   /**
-   * The light block of this height; undefined when the source does not have it. Nothing of it needs to be checked: the light client does.
+   * Fetches the light block of this height; returns undefined when the source does not have it. The
+   * source need not check anything: the light client does.
    * @throws LightClientError of the kind `unavailable` or `invalid`; the reason of `signal` when that is aborted
    */
   fetch(height: number, signal: AbortSignal): Promise<LightBlock | undefined>
   /**
-   * Of a source that has not kept all heights: the one nearest to `height` that it has, above `from` and below `to`; undefined when
-   * there is none. Throws like {@link fetch}.
+   * For a source that does not have all heights: returns the height nearest to `height` that it
+   * has, above `from` and below `to`; undefined when it has no such height. Throws like
+   * {@link fetch}.
    */
   nearest?(height: number, bounds: HeightBounds, signal: AbortSignal): Promise<number | undefined>
 }
@@ -27,13 +29,14 @@ export interface HeightBounds {
 /**
  * Why a light client stops:
  *
- * - `trustExpired`: what is trusted is older than the trusting period, so its validators may have nothing at stake any more.
- * - `conflictingHeaders`: two sources give different headers of one height.
- * - `invalid`: a source gave a light block that its chain's validators did not decide, or something that is none.
+ * - `trustExpired`: the trusted state is older than the trusting period, so its validators may have nothing at stake any more.
+ * - `conflictingHeaders`: two sources have different headers for one height.
+ * - `invalid`: a source returned a light block that its chain's validators did not decide, or
+ *   invalid data.
  * - `wrongTrust`: the source's header at the trusted height has another hash.
  * - `missing`: the source does not have a light block that is needed.
  * - `unavailable`: the source does not answer.
- * - `tooManySteps`: the way from what is trusted to the target is longer than is ever needed.
+ * - `tooManySteps`: the way from the trusted state to the target is longer than is ever needed.
  */
 export type LightClientProblem =
   | 'trustExpired'
@@ -56,7 +59,8 @@ export class LightClientError extends Error {
 }
 
 /**
- * The light block of a source, of this height and chain, whose parts belong together; undefined when the source does not have it.
+ * Fetches the light block of a source, of this height and chain, whose parts belong together;
+ * undefined when the source does not have it.
  * @throws LightClientError
  */
 export async function fetchLightBlock(
@@ -73,10 +77,13 @@ export async function fetchLightBlock(
       ? checkLightBlock(block, chainId)
       : `it is the block of height ${block.header.height}, not ${height}`
   if (problem === undefined) return block
-  throw new LightClientError('invalid', `${source.name} gives a wrong light block of height ${height}: ${problem}`)
+  throw new LightClientError(
+    'invalid',
+    `${source.name} returned an invalid light block of height ${height}: ${problem}`,
+  )
 }
 
-/** The same where the light block is needed. */
+/** Fetches a light block that is needed. @throws LightClientError also when the source does not have it */
 export async function requireLightBlock(
   source: LightBlockSource,
   height: number,

@@ -25,13 +25,13 @@ export const MAX_CLOCK_DRIFT_MS = 10_000
  * block they are more than two hours.
  */
 const MAX_BACKWARD_STEPS = 20_000
-/** A source that takes longer, for each step and once more, is given up: there are others, and of a slow one nobody knows whether it lies. */
+/** A source that takes longer than this and STEP_MS per step is given up: there are others, and a slow one may lie. */
 const PATIENCE_MS = 60_000
 const STEP_MS = 250
 
 /**
- * Verifies headers of a chain whose genesis or one of whose blocks is trusted, from sources of which none is (CometBFT's package
- * `light`, skipping verification).
+ * Verifies headers of a chain whose genesis, or one of whose blocks, is trusted. The sources of the
+ * headers are not trusted (CometBFT's package `light`, skipping verification).
  */
 export class LightClient {
   readonly #options: LightClientOptions
@@ -43,11 +43,13 @@ export class LightClient {
   }
 
   /**
-   * The light block of `height`: decided by the chain's validators, and the same at each source that answers.
-   * @throws LightClientError; the reason of `signal` when that is aborted; RangeError for what is no height of a block
+   * Returns the light block of `height`: decided by the chain's validators, and the same at each
+   * source that answers.
+   * @throws LightClientError; the reason of `signal` when that is aborted; RangeError for an
+   * invalid height
    */
   async verify(height: number, signal: AbortSignal): Promise<LightBlock> {
-    if (!Number.isSafeInteger(height) || height < 1) throw new RangeError(`${height} is no height of a block`)
+    if (!Number.isSafeInteger(height) || height < 1) throw new RangeError(`${height} is not a height of a block`)
     const known = this.#verified.get(height)
     if (known !== undefined) return known
     const { sources, onWarning } = this.#options
@@ -87,7 +89,7 @@ export class LightClient {
     return state
   }
 
-  /** The highest verified state below `height`. */
+  /** Returns the highest verified state below `height`. */
   #below(height: number): TrustedState | undefined {
     const best = Math.max(0, ...[...this.#verified.keys()].filter((other) => other < height))
     const block = this.#verified.get(best)
@@ -95,8 +97,8 @@ export class LightClient {
   }
 
   /**
-   * The light block of a height below the trusted point: each header has the hash that the one after it names (light/client.go,
-   * backwards).
+   * Returns the light block of a height below the trusted point: each header has the hash that the
+   * one after it names (light/client.go, backwards).
    */
   async #verifyBackwards(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
     const { nowMs } = this.#options
@@ -111,26 +113,30 @@ export class LightClient {
     const beganMs = nowMs()
     for (let steps = 0; above.header.height > height; steps++) {
       if (nowMs() - beganMs > PATIENCE_MS + steps * STEP_MS) {
-        throw new LightClientError('unavailable', `${source.name} gives the headers below TRUST_HEIGHT too slowly`)
+        throw new LightClientError('unavailable', `${source.name} returns the headers below TRUST_HEIGHT too slowly`)
       }
       const block = await requireLightBlock(source, above.header.height - 1, chainId, signal)
       const { header } = block
       if (!equalBytes(headerHash(header), above.header.lastBlockId.hash) || header.timeMs >= above.header.timeMs) {
         throw new LightClientError(
           'invalid',
-          `the header of height ${header.height} that ${source.name} gives is not the one before height ${above.header.height}`,
+          `the header of height ${header.height} from ${source.name} is not the one before height ${above.header.height}`,
         )
       }
       above = block
     }
     const problem = verifyLightBlock(above, chainId, verifySignature)
     if (problem === undefined) return above
-    throw new LightClientError('invalid', `${source.name} gives a wrong light block of height ${height}: ${problem}`)
+    throw new LightClientError(
+      'invalid',
+      `${source.name} returned an invalid light block of height ${height}: ${problem}`,
+    )
   }
 
   /**
-   * @throws LightClientError of the kind `conflictingHeaders` when another source has another header of that height. Which of the two
-   * is wrong is not decided here: validators who signed both make both look right.
+   * @throws LightClientError of the kind `conflictingHeaders` when another source has another
+   * header of that height. It is not decided here which of the two is wrong: validators who signed
+   * both make both look right.
    */
   async #compareWithWitnesses(block: LightBlock, primary: LightBlockSource, signal: AbortSignal): Promise<void> {
     const { height } = block.header
@@ -149,7 +155,7 @@ export class LightClient {
     await Promise.all(this.#options.sources.filter((source) => source !== primary).map(compare))
   }
 
-  /** Whether the source leads from what is trusted to its header. */
+  /** Returns whether the source leads from the trusted state to its header. */
   async #proves(source: LightBlockSource, height: number, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#verifyFrom(source, height, signal)
@@ -163,7 +169,7 @@ export class LightClient {
     }
   }
 
-  /** undefined when it does not answer */
+  /** Returns undefined when it does not answer */
   async #askWitness(witness: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock | undefined> {
     const { rules, onWarning } = this.#options
     try {
@@ -179,7 +185,7 @@ export class LightClient {
 /** Sources in one message; each has a line of its own in the log. */
 const MAX_NAMED = 5
 
-/** @param isTrustShown Another source has shown the trusted block: those who give another one in its place lie. */
+/** @param isTrustShown Another source has shown the trusted block: sources with a different one lie. */
 function allFailed(failures: readonly LightClientError[], isTrustShown: boolean): LightClientError {
   const telling = isTrustShown ? failures.filter(({ kind }) => kind !== 'wrongTrust') : failures
   const { kind } = telling[0] ?? failures[0]!
@@ -188,7 +194,7 @@ function allFailed(failures: readonly LightClientError[], isTrustShown: boolean)
   return new LightClientError(kind, `${messages.join('; ')}${more}`)
 }
 
-/** Whether another source would not help. */
+/** Returns whether another source would not help. */
 function isFinal({ kind }: LightClientError, { isStranger = false }: LightBlockSource): boolean {
   // The operator has named both, the trust point and the source: they contradict each other.
   return kind === 'trustExpired' || kind === 'conflictingHeaders' || (kind === 'wrongTrust' && !isStranger)

@@ -14,7 +14,8 @@ interface OpenLightClientOptions extends Pick<LightClientOptions, 'sources' | 'n
 }
 
 /**
- * The light client of a network: it begins at TRUST_HEIGHT where that is set, else at the validators of the genesis.
+ * Opens the light client of a network: it begins at TRUST_HEIGHT where that is set, else at the
+ * validators of the genesis.
  * @throws ConfigError when TRUST_PERIOD does not fit the genesis
  */
 export function openLightClient({ joining, genesis, sources, nowMs, onWarning }: OpenLightClientOptions): LightClient {
@@ -31,7 +32,10 @@ export function openLightClient({ joining, genesis, sources, nowMs, onWarning }:
   return new LightClient({ rules, root, sources, nowMs, onWarning })
 }
 
-/** What decides how long the genesis validators are trusted. Governance may change the unbonding time later; this is the first one. */
+/**
+ * Returns the times that decide how long the genesis validators are trusted. Governance may change
+ * the unbonding time later; this is the first one.
+ */
 export function genesisTimes({ genesis_time, app_state }: Genesis): GenesisTimes {
   // The schema has checked both.
   const unbonding = parseDuration(app_state.staking.params.unbonding_time)!

@@ -3,8 +3,8 @@ import { ConsensusDecodingError } from '../../chain/comet/wire.ts'
 import { type HeightBounds, type LightBlockSource, LightClientError } from './lightBlockSource.ts'
 
 /**
- * Asks a peer for the encoded light block of a height, or the nearest one above it that the peer has; undefined: there is none. Rejects
- * when the peer does not answer.
+ * Asks a peer for the encoded light block of a height, or the nearest one above it that the peer
+ * has; undefined when there is no such block. Rejects when the peer does not answer.
  */
 export type ReadPeerLightBlock = (height: number) => Promise<Uint8Array | undefined>
 
@@ -28,7 +28,10 @@ export class PeerSource implements LightBlockSource {
     return block?.header.height === height ? block : undefined
   }
 
-  /** The nearest one above `height`; if there is none, one between `from` and it, found by a few questions. */
+  /**
+   * Returns the nearest height above `height`; if the peer has no such block, one between `from`
+   * and it, found by a few requests.
+   */
   async nearest(height: number, { from, to }: HeightBounds, signal: AbortSignal): Promise<number | undefined> {
     let asked = height
     while (true) {
@@ -45,9 +48,11 @@ export class PeerSource implements LightBlockSource {
     try {
       bytes = await this.#read(height)
     } catch (cause) {
-      throw new LightClientError('unavailable', `${this.name} gives no light block: ${(cause as Error).message}`, {
-        cause,
-      })
+      throw new LightClientError(
+        'unavailable',
+        `${this.name} did not return a light block: ${(cause as Error).message}`,
+        { cause },
+      )
     }
     signal.throwIfAborted()
     if (bytes === undefined) return undefined
@@ -55,7 +60,7 @@ export class PeerSource implements LightBlockSource {
     if (block.header.height < height) {
       throw new LightClientError(
         'invalid',
-        `${this.name} gives a light block of height ${block.header.height} in place of ${height}`,
+        `${this.name} returned a light block of height ${block.header.height} instead of ${height}`,
       )
     }
     this.#newest = block
@@ -69,7 +74,7 @@ export class PeerSource implements LightBlockSource {
       if (!(error instanceof ConsensusDecodingError)) throw error
       throw new LightClientError(
         'invalid',
-        `${this.name} gives a wrong light block of height ${height}: ${error.message}`,
+        `${this.name} returned an invalid light block of height ${height}: ${error.message}`,
       )
     }
   }

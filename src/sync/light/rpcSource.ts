@@ -39,7 +39,7 @@ const LIMITS: RpcSourceLimits = {
   firstDelayMs: 500,
 }
 
-/** The most that CometBFT gives in one answer. */
+/** The most validators that CometBFT returns in one answer. */
 const VALIDATORS_PER_PAGE = 100
 
 /** Most heights have the validators of one before, which are not fetched again. */
@@ -49,8 +49,9 @@ const MAX_KNOWN_SETS = 8
 const SHOWN_LENGTH = 120
 
 /**
- * CometBFT's errors for a height that is not kept, or does not exist yet. The first one says which is kept; a node of this project adds
- * the next light block that it keeps for ever.
+ * CometBFT's errors for a height that the node has dropped, or that does not exist yet. The first
+ * one names the lowest height; a node of this project adds the next light block that it retains
+ * permanently.
  */
 const MISSING =
   /^(?:height (\d{1,15}) is not available, lowest height is (\d{1,15})(?:, next light block is (\d{1,15}))?|height \d+ must be less than or equal to|could not find validator set)/
@@ -87,8 +88,9 @@ export class RpcSource implements LightBlockSource {
   }
 
   /**
-   * The RPC has no question for this. But a node that has dropped old blocks says where its blocks begin, and which it has below; if the
-   * nearest one above `height` is too high, one between `from` and `height` is found by a few questions.
+   * Finds the nearest height without a request for it in the RPC. A node that has dropped old
+   * blocks says where its blocks begin, and which light block it has below. If the nearest one
+   * above `height` is too high, one between `from` and `height` is found by a few requests.
    */
   async nearest(height: number, { from, to }: HeightBounds, signal: AbortSignal): Promise<number | undefined> {
     for (let asked = height; ; asked = from + Math.max(1, Math.floor((asked - from) / 2))) {
@@ -115,12 +117,12 @@ export class RpcSource implements LightBlockSource {
       return decodeLightBlock(encodeLightBlock({ header, commit, validators }))
     } catch (error) {
       if (error instanceof ConsensusDecodingError)
-        throw invalid(endpoint, `gives a wrong header or commit of height ${height}: ${error.message}`)
+        throw invalid(endpoint, `returned an invalid header or commit of height ${height}: ${error.message}`)
       throw error
     }
   }
 
-  /** undefined when the node does not have them */
+  /** Returns undefined when the node does not have them */
   async #validatorsOf(
     { height, validatorsHash }: ConsensusHeader,
     signal: AbortSignal,
@@ -136,18 +138,18 @@ export class RpcSource implements LightBlockSource {
       set = createValidatorSet(validators)
     } catch (error) {
       if (error instanceof TypeError)
-        throw invalid(endpoint, `gives wrong validators of height ${height}: ${error.message}`)
+        throw invalid(endpoint, `returned invalid validators of height ${height}: ${error.message}`)
       throw error
     }
     if (!equalBytes(validatorSetHash(set), validatorsHash)) {
-      throw invalid(endpoint, `gives validators of height ${height} that are not those of its header`)
+      throw invalid(endpoint, `returned validators of height ${height} that are not those of its header`)
     }
     if (this.#knownSets.size === MAX_KNOWN_SETS) this.#knownSets.delete(this.#knownSets.keys().next().value!)
     this.#knownSets.set(key, set)
     return set
   }
 
-  /** Proposer priorities are not read: no hash covers them. */
+  /** Fetches validators without their proposer priorities: no hash covers them. */
   async #fetchValidators(
     height: number,
     signal: AbortSignal,
@@ -163,9 +165,9 @@ export class RpcSource implements LightBlockSource {
         throw invalid(endpoint, `has ${total} validators at height ${height}, more than a chain can have`)
       found.push(...validators)
       if (found.length === total) return found
-      // Each page but the last one is full, so an honest node gives all in a hundred pages.
+      // Each page except the last one is full, so an honest node returns all validators in a hundred pages.
       if (validators.length !== VALIDATORS_PER_PAGE || found.length > total) {
-        throw invalid(endpoint, `gives ${found.length} of ${total} validators of height ${height}`)
+        throw invalid(endpoint, `returned ${found.length} of ${total} validators of height ${height}`)
       }
     }
   }
@@ -177,7 +179,7 @@ export class RpcSource implements LightBlockSource {
   }
 
   /**
-   * The result of a method; null when the node does not have that height.
+   * Returns the result of a method; null when the node does not have that height.
    * @throws LightClientError
    */
   async #call(endpoint: URL, signal: AbortSignal): Promise<unknown> {

@@ -9,7 +9,7 @@ import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
 import type { LightClientRules, TrustedState } from './verifyHeader.ts'
 
-/** What the operator trusts without proof. */
+/** The operator's choice of a state to trust without proof. */
 export type TrustRoot =
   | {
       readonly kind: 'genesis'
@@ -21,16 +21,17 @@ export type TrustRoot =
   | ({ readonly kind: 'point' } & TrustPoint)
 
 /**
- * The genesis as the state before block 1. So it has its own time: that of block 1 could be forged by genesis validators who unbonded
- * long ago. And no header of block 1 is needed, where validators of the genesis still have the power to prove later ones.
+ * Returns the genesis as the state before block 1. So it has its own time: that of block 1 could be
+ * forged by genesis validators who unbonded long ago. And no header of block 1 is needed, where
+ * validators of the genesis still have the power to prove later ones.
  */
 export function genesisState({ timeMs, validators }: TrustRoot & { kind: 'genesis' }): TrustedState {
   return { height: 0, timeMs, validators, nextValidatorsHash: validatorSetHash(validators) }
 }
 
 /**
- * The light block at the trusted height, which must have the trusted hash and be signed by its validators (light/client.go,
- * initializeWithTrustOptions).
+ * Fetches the light block at the trusted height, which must have the trusted hash and be signed by
+ * its validators (light/client.go, initializeWithTrustOptions).
  * @throws LightClientError
  */
 export async function fetchTrustPoint(
@@ -44,15 +45,18 @@ export async function fetchTrustPoint(
   if (!equalBytes(found, hash)) {
     throw new LightClientError(
       'wrongTrust',
-      `the header of height ${height} that ${source.name} gives has the hash ${digits(found)}, but TRUST_HASH is ${digits(hash)}: one of the two is of another chain`,
+      `the header of height ${height} from ${source.name} has the hash ${digits(found)}, but TRUST_HASH is ${digits(hash)}: one of the two is of another chain`,
     )
   }
   const problem = verifyLightBlock(block, chainId, verifySignature)
   if (problem === undefined) return block
-  throw new LightClientError('invalid', `${source.name} gives a wrong light block of height ${height}: ${problem}`)
+  throw new LightClientError(
+    'invalid',
+    `${source.name} returned an invalid light block of height ${height}: ${problem}`,
+  )
 }
 
-/** The error of a trusted state that is too old to be used (ErrOldHeaderExpired). */
+/** Returns the error of a trusted state that is too old to be used (ErrOldHeaderExpired). */
 export function trustExpired(
   { height, timeMs }: Pick<TrustedState, 'height' | 'timeMs'>,
   periodMs: number,

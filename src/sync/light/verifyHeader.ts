@@ -4,7 +4,10 @@ import type { ValidatorSet } from '../../chain/comet/types.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { VerifySignature } from '../../primitives/ed25519.ts'
 
-/** What new headers are checked against: a verified light block, or the genesis as the state before block 1. */
+/**
+ * The state that new headers are checked against: a verified light block, or the genesis as the
+ * state before block 1.
+ */
 export interface TrustedState {
   /** 0 for the genesis */
   readonly height: number
@@ -16,7 +19,7 @@ export interface TrustedState {
 
 export interface LightClientRules {
   readonly chainId: string
-  /** How long validators can be punished for what they signed: shorter than the unbonding time. */
+  /** Time in which validators can be punished for what they signed: shorter than the unbonding time. */
   readonly trustingPeriodMs: number
   /** how far a header's time may be ahead of this machine's clock */
   readonly maxClockDriftMs: number
@@ -38,7 +41,7 @@ export function trustedStateOf({ header, validators }: LightBlock): TrustedState
   return { height, timeMs, validators, nextValidatorsHash }
 }
 
-/** Whether a trusted state may no longer be used (light/verifier.go, HeaderExpired). */
+/** Returns whether a trusted state may no longer be used (light/verifier.go, HeaderExpired). */
 export function isExpired({ timeMs }: Pick<TrustedState, 'timeMs'>, periodMs: number, nowMs: number): boolean {
   return timeMs + periodMs <= nowMs
 }

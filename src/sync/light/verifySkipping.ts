@@ -13,7 +13,10 @@ const MAX_STEPS = 10_000
 /** Light blocks that wait for one between: bisection of 2^53 heights needs fewer, and each may have a megabyte. */
 const MAX_WAITING = 80
 
-/** A stranger that takes longer for all headers of a way is given up: with each that nobody can verify it could begin a long search. */
+/**
+ * Time limit for all headers from an unknown source: with headers that cannot be verified, it could
+ * start a long search.
+ */
 const STRANGER_MS = 600_000
 
 export interface SkippingOptions {
@@ -57,7 +60,10 @@ export async function verifySkipping(
     if (depth === waiting.length - 1) {
       if (waiting.length === MAX_WAITING) break
       if (source.isStranger && nowMs() - beganMs > STRANGER_MS) {
-        throw new LightClientError('unavailable', `${source.name} gives the headers below height ${height} too slowly`)
+        throw new LightClientError(
+          'unavailable',
+          `${source.name} returns the headers below height ${height} too slowly`,
+        )
       }
       waiting.push(await fetchBetween(verified.height, block.header.height, { source, chainId, signal }))
     }
@@ -65,11 +71,14 @@ export async function verifySkipping(
   }
   throw new LightClientError(
     'tooManySteps',
-    `${source.name} gives no short way of headers from height ${trusted.height} to ${height}: use another node, or set TRUST_HEIGHT and TRUST_HASH to a block nearer to it`,
+    `${source.name} has no short chain of headers from height ${trusted.height} to ${height}: use another node, or set TRUST_HEIGHT and TRUST_HASH to a block nearer to it`,
   )
 }
 
-/** A light block between two heights that are not adjacent: the one at the pivot, or the nearest that the source has. */
+/**
+ * Fetches a light block between two heights that are not adjacent: the one at the pivot, or the
+ * nearest that the source has.
+ */
 async function fetchBetween(
   from: number,
   to: number,
@@ -98,6 +107,6 @@ function invalidHeader(
 ): LightClientError {
   return new LightClientError(
     'invalid',
-    `the header of height ${header.height} that ${source.name} gives does not follow from height ${verified.height}: ${reason}`,
+    `the header of height ${header.height} from ${source.name} does not follow from height ${verified.height}: ${reason}`,
   )
 }

@@ -113,7 +113,7 @@ async function startJoining(node: NetworkNode, peers: readonly NetworkNode[]): P
     .toBe(false)
   await waitForHeight(node, await seed.height())
   console.log(`${node.name} takes part after ${((performance.now() - beganMs) / 1000).toFixed(1)} s`)
-  const begin = /"height":(\d+)[^\n]*the node begins with the state of a snapshot/.exec(node.running.output())
+  const begin = /"height":(\d+)[^\n]*the node starts from the state of a snapshot/.exec(node.running.output())
   expect(begin, node.running.output()).not.toBeNull()
   return Number(begin![1])
 }

@@ -208,7 +208,7 @@ describe('a node that joins with a snapshot', () => {
 
   /** It has the chain from the snapshot on, and says of what is older where its blocks begin. */
   async function expectRestored(node: TestNode): Promise<void> {
-    expect(node.output()).toContain('the node begins with the state of a snapshot')
+    expect(node.output()).toContain('the node starts from the state of a snapshot')
     const target = (await network.seed.height()) + 5
     await until(`at height ${target}`, node, async () => (await heightOf(node)) >= target)
     await until('in consensus', node, async () => !(await statusOf(node)).catching_up)

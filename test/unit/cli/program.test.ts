@@ -132,7 +132,7 @@ describe('coind', () => {
     ['start --rpc-prot 1', "unknown option '--rpc-prot' (Did you mean --rpc-port?)"],
     ['strat', "unknown command 'strat' (Did you mean start?)"],
     ['start --rpc-port', "option '--rpc-port <value>' argument missing"],
-    ['start --rpc-port x', '--rpc-port is "x": it may hold a port from 1 to 65535'],
+    ['start --rpc-port x', '--rpc-port is "x": it must be a port from 1 to 65535'],
     ['supervise -- --homedir=/a', 'put --homedir=/a before --: coind supervise needs it too, to find the versions'],
     ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
     ['export', "required option '--out <path>' not specified"],
@@ -297,7 +297,7 @@ describe('coind', () => {
     expect(await run('reindex')).toMatchObject({ code: 0, printed: 'Nothing was wrong\n' })
     const reindexDatabase = async () => ({ transaction: { missing: 2, changed: 0, extra: 1 } })
     expect((await run('reindex', { node: { reindexDatabase } })).printed).toBe(
-      'transaction: 2 missing, 0 changed, 1 without a block\nAll of it is repaired\n',
+      'transaction: 2 missing, 0 changed, 1 without a block\nEverything is repaired\n',
     )
   })
 
@@ -463,7 +463,7 @@ describe('coind', () => {
   it.each([
     ['help tx', /\n {2}staking .*\n/],
     ['help query', /\n {2}bank .*\n/],
-    ['testnet --help', /--network <value> .*\(default: testnet\)/],
+    ['testnet --help', /--network <value> [^(]*\(default:\s+testnet\)/],
     ['devnet --help', /--rpc-host <value> .*\(default:\s+127\.0\.0\.1\)/],
   ])('%s shows what is there, with the defaults of the command', async (args, expected) => {
     expect(await run(args)).toMatchObject({ code: 0, printed: expect.stringMatching(expected) })

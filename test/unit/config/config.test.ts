@@ -150,69 +150,69 @@ describe('loadConfig', () => {
   })
 
   it.each([
-    ['RPC_PORT', 'abc', 'RPC_PORT is "abc": it may hold a port from 1 to 65535'],
-    ['RPC_PORT', '0', 'RPC_PORT is "0": it may hold a port from 1 to 65535'],
-    ['RPC_PORT', '65536', 'RPC_PORT is "65536": it may hold a port from 1 to 65535'],
-    ['RPC_PORT', '1e3', 'RPC_PORT is "1e3": it may hold a port from 1 to 65535'],
-    ['RPC_THREADS', '9', 'RPC_THREADS is "9": it may hold a whole number from 1 to 8'],
-    ['NETWORK', 'main', 'NETWORK is "main": it may hold mainnet, testnet, devnet'],
-    ['GENESIS_WALLET', '0x12', 'GENESIS_WALLET is "0x12": it may hold an address, 0x and 40 hex digits or coin1…'],
+    ['RPC_PORT', 'abc', 'RPC_PORT is "abc": it must be a port from 1 to 65535'],
+    ['RPC_PORT', '0', 'RPC_PORT is "0": it must be a port from 1 to 65535'],
+    ['RPC_PORT', '65536', 'RPC_PORT is "65536": it must be a port from 1 to 65535'],
+    ['RPC_PORT', '1e3', 'RPC_PORT is "1e3": it must be a port from 1 to 65535'],
+    ['RPC_THREADS', '9', 'RPC_THREADS is "9": it must be a whole number from 1 to 8'],
+    ['NETWORK', 'main', 'NETWORK is "main": it must be mainnet, testnet or devnet'],
+    ['GENESIS_WALLET', '0x12', 'GENESIS_WALLET is "0x12": it must be an address: 0x and 40 hex digits, or coin1…'],
     [
       'GENESIS_WALLET',
       '0x70997970C51812dc3A010C7d01b50e0d17dc79c8',
-      'GENESIS_WALLET is "0x70997970C51812dc3A010C7d01b50e0d17dc79c8" (a digit or capital letter is wrong: the checksum of EIP-55 does not fit): it may hold an address, 0x and 40 hex digits or coin1…',
+      'GENESIS_WALLET is "0x70997970C51812dc3A010C7d01b50e0d17dc79c8" (a digit or capital letter is wrong: the checksum of EIP-55 does not fit): it must be an address: 0x and 40 hex digits, or coin1…',
     ],
     [
       'GENESIS_WALLET',
       'coin1qqqq',
-      'GENESIS_WALLET is "coin1qqqq": it may hold an address, 0x and 40 hex digits or coin1…',
+      'GENESIS_WALLET is "coin1qqqq": it must be an address: 0x and 40 hex digits, or coin1…',
     ],
     [
       'GENESIS_SELF_DELEGATION',
       '0',
-      'GENESIS_SELF_DELEGATION is "0": it may hold an amount in COIN from 1 to 1000000000000',
+      'GENESIS_SELF_DELEGATION is "0": it must be an amount in COIN from 1 to 1000000000000',
     ],
     [
       'GENESIS_SELF_DELEGATION',
       '-1',
-      'GENESIS_SELF_DELEGATION is "-1": it may hold an amount in COIN from 1 to 1000000000000',
+      'GENESIS_SELF_DELEGATION is "-1": it must be an amount in COIN from 1 to 1000000000000',
     ],
-    ['GENESIS_HASH', 'ff', 'GENESIS_HASH is "ff": it may hold 64 hex digits'],
-    ['PRUNING', 'none', 'PRUNING is "none": it may hold archive, or a number of blocks from 1 to 1000000000'],
-    ['JOIN_NETWORK', 'yes', 'JOIN_NETWORK is "yes": it may hold true or false'],
-    ['EVM_ENGINE', 'revm', 'EVM_ENGINE is "revm": it may hold wasm, reference'],
-    ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it may hold wasm, reference'],
-    ['EVM_SHADOW', 'always', 'EVM_SHADOW is "always": it may hold true or false'],
-    ['PUBLIC_RPC_URL', 'example.org', 'PUBLIC_RPC_URL is "example.org": it may hold a URL, http://… or https://…'],
-    ['PRIVATE_PEER_IDS', 'a@b:1', 'PRIVATE_PEER_IDS is "a@b:1": it may hold node IDs, several with commas'],
-    ['PERSISTENT_PEERS', 'a@b', 'PERSISTENT_PEERS is "a@b": it may hold id@host:port, several with commas'],
-    ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it may hold a node ID, 40 hex digits, or a libp2p peer ID'],
-    ['EXTERNAL_P2P_ADDRESS', 'host', 'EXTERNAL_P2P_ADDRESS is "host": it may hold host:port'],
-    ['LOG_LEVEL', 'loud', 'LOG_LEVEL is "loud": it may hold trace, debug, info, warn, error, fatal, silent'],
-    ['SYNC_MODE', 'fast', 'SYNC_MODE is "fast": it may hold auto, blocks, snapshot'],
-    ['TRUST_HEIGHT', '0', 'TRUST_HEIGHT is "0": it may hold a height from 1 to 9007199254740991'],
-    ['TRUST_HASH', '0x12', 'TRUST_HASH is "0x12": it may hold 64 hex digits'],
+    ['GENESIS_HASH', 'ff', 'GENESIS_HASH is "ff": it must be 64 hex digits'],
+    ['PRUNING', 'none', 'PRUNING is "none": it must be archive, or a number of blocks from 1 to 1000000000'],
+    ['JOIN_NETWORK', 'yes', 'JOIN_NETWORK is "yes": it must be true or false'],
+    ['EVM_ENGINE', 'revm', 'EVM_ENGINE is "revm": it must be wasm or reference'],
+    ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it must be wasm or reference'],
+    ['EVM_SHADOW', 'always', 'EVM_SHADOW is "always": it must be true or false'],
+    ['PUBLIC_RPC_URL', 'example.org', 'PUBLIC_RPC_URL is "example.org": it must be a URL, http://… or https://…'],
+    ['PRIVATE_PEER_IDS', 'a@b:1', 'PRIVATE_PEER_IDS is "a@b:1": it must be node IDs separated by commas'],
+    ['PERSISTENT_PEERS', 'a@b', 'PERSISTENT_PEERS is "a@b": it must be id@host:port, separated by commas'],
+    ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it must be a node ID, 40 hex digits, or a libp2p peer ID'],
+    ['EXTERNAL_P2P_ADDRESS', 'host', 'EXTERNAL_P2P_ADDRESS is "host": it must be host:port'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL is "loud": it must be trace, debug, info, warn, error, fatal or silent'],
+    ['SYNC_MODE', 'fast', 'SYNC_MODE is "fast": it must be auto, blocks or snapshot'],
+    ['TRUST_HEIGHT', '0', 'TRUST_HEIGHT is "0": it must be a height from 1 to 9007199254740991'],
+    ['TRUST_HASH', '0x12', 'TRUST_HASH is "0x12": it must be 64 hex digits'],
     ['TRUST_HEIGHT', '5', 'TRUST_HASH is not set: it must be set together with TRUST_HEIGHT'],
     ['TRUST_HASH', '0A'.repeat(32), 'TRUST_HEIGHT is not set: it must be set together with TRUST_HASH'],
     ...['14', '0d', '-1h', '100000000d', '1µs', '14 d', `${'9'.repeat(40)}h`].map((value): [string, string, string] => [
       'TRUST_PERIOD',
       value,
-      `TRUST_PERIOD is "${value}": it may hold a duration like 14d, 336h or 90m`,
+      `TRUST_PERIOD is "${value}": it must be a duration like 14d, 336h or 90m`,
     ]),
-    ['MONIKER', 'a\nb', 'MONIKER is "a\\nb": it may hold 1 to 70 printable characters'],
-    ['CHAIN_ID', 'coin-1', 'CHAIN_ID is "coin-1": it may hold <name>_<EVM chain ID>-<revision>, like coin_76287-1'],
+    ['MONIKER', 'a\nb', 'MONIKER is "a\\nb": it must be 1 to 70 printable characters'],
+    ['CHAIN_ID', 'coin-1', 'CHAIN_ID is "coin-1": it must be <name>_<EVM chain ID>-<revision>, like coin_76287-1'],
     [
       'EVM_CHAIN_ID',
       '5',
-      'EVM_CHAIN_ID is 5: it may hold 7628, the number in CHAIN_ID coin_7628-1 (the default of NETWORK=mainnet)',
+      'EVM_CHAIN_ID is 5: it must be 7628, the number in CHAIN_ID coin_7628-1 (the default of NETWORK=mainnet)',
     ],
-    ['SNAPSHOT_KEEP', '0', 'SNAPSHOT_KEEP is "0": it may hold a whole number from 1 to 1000'],
-    ['METRICS_PORT', '8080', 'METRICS_PORT is 8080: RPC_PORT holds it too, it may hold another port'],
+    ['SNAPSHOT_KEEP', '0', 'SNAPSHOT_KEEP is "0": it must be a whole number from 1 to 1000'],
+    ['METRICS_PORT', '8080', 'METRICS_PORT is 8080: RPC_PORT has that port, too; choose another one'],
     ...['proxy.example', '10.0.0.0/33', '10.0.0.0/', '10.0.0/8', '::/129', 'fe80::1%eth0'].map(
       (value): [string, string, string] => [
         'TRUSTED_PROXIES',
         value,
-        `TRUSTED_PROXIES is "${value}": it may hold IP addresses, or ranges like 10.0.0.0/8, several with commas`,
+        `TRUSTED_PROXIES is "${value}": it must be IP addresses, or ranges like 10.0.0.0/8, separated by commas`,
       ],
     ),
   ])('refuses %s=%s', (name, value, problem) => {
@@ -225,10 +225,10 @@ describe('loadConfig', () => {
     expect(load({ ...snapshots, PRUNING: 'archive' }).snapshots.interval).toBe(1000)
     expect(load({ PRUNING: '1', BLOCK_HISTORY: '1' }).snapshots.interval).toBe(0)
     expect(problemOf(() => load({ ...snapshots, PRUNING: '99' }))).toBe(
-      'PRUNING is 99: with SNAPSHOT_INTERVAL it may be archive or a number from 100 on',
+      'PRUNING is 99: with SNAPSHOT_INTERVAL it must be archive or at least 100',
     )
     expect(problemOf(() => load({ ...snapshots, BLOCK_HISTORY: '1999' }))).toBe(
-      'BLOCK_HISTORY is 1999: with SNAPSHOT_INTERVAL it may be 0 or a number from 2000 on',
+      'BLOCK_HISTORY is 1999: with SNAPSHOT_INTERVAL it must be 0 or at least 2000',
     )
   })
 
@@ -237,10 +237,10 @@ describe('loadConfig', () => {
     expect(load(index).indexTraces).toBe(true)
     expect(load({}).indexTraces).toBe(false)
     expect(problemOf(() => load({ ...index, PRUNING: '50000' }))).toBe(
-      'PRUNING is 50000: with INDEX_TRACES it may be archive',
+      'PRUNING is 50000: INDEX_TRACES needs PRUNING=archive',
     )
     expect(problemOf(() => load({ ...index, BLOCK_HISTORY: '9' }))).toBe(
-      'BLOCK_HISTORY is 9: with INDEX_TRACES it may be 0',
+      'BLOCK_HISTORY is 9: INDEX_TRACES needs BLOCK_HISTORY=0',
     )
   })
 
@@ -310,7 +310,7 @@ const SEED: RawValues = {
 describe('the exchange of addresses', () => {
   it('is what a seed is for', () => {
     expect(problemOf(() => load({ SEED_MODE: 'true', PEX: 'false' }))).toBe(
-      'PEX is false: SEED_MODE=true needs the exchange of addresses',
+      'PEX is false, but SEED_MODE=true exchanges addresses: set PEX=true',
     )
   })
 
@@ -352,7 +352,7 @@ describe('joining', () => {
     ],
     [
       { SEED_NODE_URL: 'seed.example:8080' },
-      'SEED_NODE_URL is "seed.example:8080": it may hold a URL, http://… or https://…',
+      'SEED_NODE_URL is "seed.example:8080": it must be a URL, http://… or https://…',
     ],
     [{ SEED_NODE_ID: '' }, 'SEED_NODE_ID is not set: it must be set together with SEED_PEER_HOST'],
     [{ SEED_PEER_HOST: '' }, 'SEED_PEER_HOST is not set: it must be set together with SEED_NODE_ID'],
@@ -362,13 +362,13 @@ describe('joining', () => {
     ],
     [
       { PERSISTENT_PEERS: `${ID}@other.example:1` },
-      'SEED_PEER_HOST is seed.example:26656: PERSISTENT_PEERS has other.example:1 for SEED_NODE_ID',
+      'SEED_PEER_HOST is seed.example:26656, but PERSISTENT_PEERS has other.example:1 for SEED_NODE_ID: give both the same address',
     ],
     [
       { FORCE_SNAPSHOT_RESTORE: 'true' },
       'FORCE_SNAPSHOT_RESTORE is set, but not SNAPSHOT_MANIFEST_URL: set both, or neither',
     ],
-    [{ MAX_PEERS: '0' }, 'MAX_PEERS is "0": it may hold a whole number from 1 to 500'],
+    [{ MAX_PEERS: '0' }, 'MAX_PEERS is "0": it must be a whole number from 1 to 500'],
   ])('is refused with %o', (values, problem) => {
     expect(problemOf(() => checkJoining(load({ ...SEED, ...values })))).toBe(problem)
   })
@@ -421,10 +421,10 @@ describe('the listeners of JSON-RPC', () => {
   })
 
   it.each([
-    [{ RPC_NAMESPACES: 'eth,admin' }, 'some of debug, eth'],
-    [{ RPC_NAMESPACES: ',' }, 'some of debug, eth'],
-    [{ RPC_NAMESPACES: 'eth,testing' }, 'only with devnet'],
-    [{ PRIVATE_RPC_PORT: '8080' }, 'RPC_PORT holds it too'],
+    [{ RPC_NAMESPACES: 'eth,admin' }, 'one or more of debug, eth'],
+    [{ RPC_NAMESPACES: ',' }, 'one or more of debug, eth'],
+    [{ RPC_NAMESPACES: 'eth,testing' }, 'only on a devnet'],
+    [{ PRIVATE_RPC_PORT: '8080' }, 'RPC_PORT has that port, too'],
     [{ PRIVATE_RPC_VHOSTS: 'a b' }, 'host names'],
   ])('%j is refused', (environment, why) => {
     expect(problemOf(() => load(environment))).toContain(why)
@@ -455,13 +455,13 @@ describe('remote signers', () => {
     const base64 = Buffer.from(key, 'hex').toString('base64')
     expect(tcp('0.0.0.0:26659', `${key}, ${base64}`)?.allowedKeys).toHaveLength(2)
     expect(problemOf(() => tcp('0.0.0.0:26659', 'f8f6'))).toContain('PRIV_VALIDATOR_SIGNER_KEYS')
-    expect(problemOf(() => load({ PRIV_VALIDATOR_SIGNER_KEYS: key }))).toContain('needs PRIV_VALIDATOR_LADDR')
+    expect(problemOf(() => load({ PRIV_VALIDATOR_SIGNER_KEYS: key }))).toContain('PRIV_VALIDATOR_LADDR is not')
     expect(problemOf(() => load({ PRIV_VALIDATOR_LADDR: 'unix:///s', PRIV_VALIDATOR_SIGNER_KEYS: key }))).toContain(
       'have no keys',
     )
   })
 
   it('need a port of their own', () => {
-    expect(problemOf(() => tcp('127.0.0.1:8080'))).toContain('RPC_PORT holds it too')
+    expect(problemOf(() => tcp('127.0.0.1:8080'))).toContain('RPC_PORT has that port, too')
   })
 })

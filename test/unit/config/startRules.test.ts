@@ -9,10 +9,10 @@ describe('the Node.js of a node', () => {
     '%s warns a node and refuses a validator',
     (version) => {
       expect(checkRuntime(version, false)).toMatch(
-        /this is Node\.js [^:]+ Node\.js 26 only: [^\n]+: install Node\.js 26/,
+        /this is Node\.js [^:]+ Node\.js 26 only: [^\n]+; install Node\.js 26/,
       )
       expect(() => checkRuntime(version, true)).toThrow(UnsupportedRuntimeError)
-      expect(() => checkRuntime(version, true)).toThrow(/does not sign on it: [^\n]+: install Node\.js 26/)
+      expect(() => checkRuntime(version, true)).toThrow(/does not sign with this Node\.js: [^\n]+; install Node\.js 26/)
     },
   )
 

@@ -184,10 +184,7 @@ describe('malformed input is answered with a ban', () => {
   test.concurrent.each([
     ['a hello that is no protobuf', new Uint8Array(100).fill(255)],
     ['a hello that is too long', new Uint8Array(LIMITS.helloBytes + 1)],
-    [
-      'a refusal in place of a hello',
-      encodeHandshakeMessage({ kind: 'refusal', refusal: { reason: 'no', peers: [] } }),
-    ],
+    ['a refusal instead of a hello', encodeHandshakeMessage({ kind: 'refusal', refusal: { reason: 'no', peers: [] } })],
   ])('%s', async (_, message) => {
     const a = await startNode()
     const attacker = await startAttacker()

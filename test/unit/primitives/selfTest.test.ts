@@ -13,7 +13,7 @@ describe('the self-test', () => {
     const check = (run: () => string) => () => checkKnownAnswers([...others, { ...first!, run }])
     expect(check(() => 'nonsense')).toThrow(SelfTestError)
     expect(check(() => 'nonsense')).toThrow(
-      /^self-test: latin1Slice of Buffer gives nonsense in place of .*: run npm ci/s,
+      /^self-test: latin1Slice of Buffer returned nonsense instead of .*: run npm ci/s,
     )
     expect(
       check(() => {

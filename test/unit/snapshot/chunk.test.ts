@@ -136,12 +136,12 @@ describe('a packed chunk', () => {
 
   it('is refused when it is cut off, changed, empty or not compressed', () => {
     for (let length = 0; length < packed.length; length++) {
-      expect(reasonOf(() => unpackChunk(packed.slice(0, length)))).toContain('no chunk')
+      expect(reasonOf(() => unpackChunk(packed.slice(0, length)))).toContain('invalid chunk')
     }
-    expect(reasonOf(() => unpackChunk(new Uint8Array(100).fill(65)))).toContain('no chunk')
+    expect(reasonOf(() => unpackChunk(new Uint8Array(100).fill(65)))).toContain('invalid chunk')
     for (let i = 0; i < packed.length; i++) {
       const reason = reasonOf(() => decodeChunk(unpackChunk(packed.with(i, packed[i]! ^ 0x55))))
-      expect(reason).toMatch(/accepted|no chunk|more than/)
+      expect(reason).toMatch(/accepted|invalid chunk|more than/)
     }
   })
 

@@ -55,7 +55,7 @@ describe('requests to servers that nobody trusts', () => {
   test.each([
     ['file:///etc/passwd', 'redirects to file:, which is neither http nor https'],
     ['ftp://host.example/', 'redirects to ftp:, which is neither http nor https'],
-    ['http://', 'redirects to what is no URL'],
+    ['http://', 'redirects to an invalid URL'],
     ['http://127.0.0.2/', 'leads to 127.0.0.2, an address that is not public'],
     ['http://2130706434/', 'leads to 127.0.0.2, an address that is not public'],
     ['http://[::1]/', 'leads to ::1, an address that is not public'],

@@ -70,7 +70,7 @@ describe('a manifest', () => {
     [
       'a file twice',
       replaced(7, { sha256: testChunks()[6]!.sha256 }),
-      /chunks\.7: codes: the same file is listed twice/,
+      /chunks\.7: contract code: the same file is listed twice/,
     ],
     ['a missing block', replaced(9, { from: 4502 }), /blocks 4502 to 5000 are not those from 4501 on/],
     ['blocks from elsewhere', replaced(8, { from: 3976 }), /blocks 3976 to 4500 are not those from 3977 on/],

@@ -221,13 +221,13 @@ describe('a restored state', () => {
     const codes = chunks.filter((chunk) => chunk.kind === 'codes')
     const restore = await StateRestore.open(target, HEIGHT, root)
     const early = restore.write(nameOf(codes[0]!), codes[0]!)
-    await expect(early).rejects.toThrow(/^it has a code that no account has$/)
+    await expect(early).rejects.toThrow(/^it has contract code that no account has$/)
     await writeAll(restore, chunks)
     const before = await allEntries()
     const extra: StateChunk = { kind: 'codes', codes: [new Uint8Array(1 << 20).fill(7)] }
-    await expect(restore.write(nameOf(extra), extra)).rejects.toThrow(/^it has a code that no account has$/)
+    await expect(restore.write(nameOf(extra), extra)).rejects.toThrow(/^it has contract code that no account has$/)
     const twice: StateChunk = { kind: 'codes', codes: codes[0]!.codes.slice(0, 1) }
-    await expect(restore.write(ZERO_HASH, twice)).rejects.toThrow(/^it has a code that another chunk has$/)
+    await expect(restore.write(ZERO_HASH, twice)).rejects.toThrow(/^it has contract code that another chunk has$/)
     expect(await allEntries()).toEqual(before)
     await restore.finish()
     await expectSameState()

@@ -134,7 +134,7 @@ describe('verifyChunk', () => {
     expect(reasonOf(withAccount({ balance: account.balance + 1n }))).toMatch(another)
     expect(reasonOf(withAccount({ codeHash: keccak256(account.codeHash) }))).toMatch(another)
     expect(reasonOf(withAccount({ storageRoot: ZERO_HASH }))).toMatch(another)
-    const otherSlots = /not those that its storage root says/
+    const otherSlots = /do not match its storage root/
     expect(reasonOf(withAccount({ slots: slots.slice(1) }))).toMatch(otherSlots)
     expect(reasonOf(withAccount({ slots: [] }))).toMatch(otherSlots)
     expect(
@@ -170,13 +170,13 @@ describe('verifyChunk', () => {
     const address = new Uint8Array(20).fill(0xee)
     const path = keccak256(address)
     const absent = proveRange(database, ACCOUNT_TRIE, path, path)
-    expect(reasonOf({ ...chunk, address, accountProof: absent })).toContain('has no account 0xeeee')
+    expect(reasonOf({ ...chunk, address, accountProof: absent })).toContain('storage of the account 0xeeee')
   })
 
   it('refuses codes that are out of order or doubled', () => {
     const [chunk] = ofKind('codes') as [CodesChunk]
-    expect(reasonOf({ ...chunk, codes: chunk.codes.toReversed() })).toContain('order of their hashes')
-    expect(reasonOf({ ...chunk, codes: [chunk.codes[0]!, ...chunk.codes] })).toContain('order of their hashes')
+    expect(reasonOf({ ...chunk, codes: chunk.codes.toReversed() })).toContain('order of its hashes')
+    expect(reasonOf({ ...chunk, codes: [chunk.codes[0]!, ...chunk.codes] })).toContain('order of its hashes')
   })
 })
 

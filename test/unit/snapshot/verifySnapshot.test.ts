@@ -98,7 +98,7 @@ describe('verifying a snapshot', () => {
     const bad = async (problem: string): Promise<void> => {
       const verified = verify(filesIn(copy))
       await expect(verified).rejects.toThrow(SnapshotError)
-      await expect(verified).rejects.toThrow(`${chunkName(listed)} (${kind}`)
+      await expect(verified).rejects.toThrow(`${chunkName(listed)} (${kind === 'codes' ? 'contract code' : kind}`)
       await expect(verified).rejects.toThrow(problem)
     }
     rmSync(pathOf(listed))
@@ -107,7 +107,7 @@ describe('verifying a snapshot', () => {
     await bad(`it has ${bytes.length - 1} bytes, not ${bytes.length}`)
     bytes[bytes.length >> 1]! ^= 1
     writeFileSync(pathOf(listed), bytes)
-    await bad('its sha256 is another one')
+    await bad('its sha256 does not match')
     copyFileSync(pathOf(chunkOf(kind === 'native' ? 'blocks' : 'native')), pathOf(listed))
     await bad('is bad: it')
   })
@@ -125,7 +125,11 @@ describe('verifying a snapshot', () => {
       /native .* is bad/,
     ],
     ['a code', () => replaceChunk('codes', (c) => ({ ...c, codes: c.codes.slice(1) })), /no chunk has the code with/],
-    ['a block', () => replaceChunk('blocks', (c) => ({ ...c, blocks: c.blocks.slice(1) })), /something else than/],
+    [
+      'a block',
+      () => replaceChunk('blocks', (c) => ({ ...c, blocks: c.blocks.slice(1) })),
+      /not what the manifest says/,
+    ],
     [
       'all codes',
       () => writeManifest({ chunks: manifest.chunks.filter((c) => c.kind !== 'codes') }),
@@ -145,7 +149,7 @@ describe('verifying a snapshot', () => {
 
   it('finds more codes than accounts have', async () => {
     replaceChunk('codes', (chunk) => ({ ...chunk, codes: chunk.codes.map((code) => Uint8Array.of(...code, 1)) }))
-    await expect(verify(filesIn(copy))).rejects.toThrow(/a code that no account has|not in the order/)
+    await expect(verify(filesIn(copy))).rejects.toThrow(/contract code that no account has|not in the order/)
   })
 
   it('finds blocks that are others', async () => {

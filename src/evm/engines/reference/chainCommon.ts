@@ -3,7 +3,7 @@ import type { Hardfork } from '../../../chain/genesis/hardfork.ts'
 import type { Rules } from '../../blockContext.ts'
 import { evmCrypto } from './evmCrypto.ts'
 
-/** The chain parameters of `@ethereumjs/common` under `rules`, with our crypto. */
+/** Creates the chain parameters of `@ethereumjs/common` under `rules`, with our crypto. */
 export function createChainCommon(rules: Rules): Common {
   return createCustomCommon({ chainId: rules.chainId.toString() }, Mainnet, {
     hardfork: hardforkName(rules.fork),

@@ -23,7 +23,7 @@ import { WorldJournal, WorldStateManager, WorldTransientStorage } from './worldA
 type FrameState = NonNullable<ExecResult['runState']>
 type EVMBlock = NonNullable<EVM['_block']>
 
-/** Gas of work after which a run with a deadline lets other work of its thread go on: about 20 ms. */
+/** Gas of work after which a run with a deadline lets its thread do other work: about 20 ms. */
 const SLICE_GAS = 100_000n
 /** Gas of work that entering a frame counts as: it takes time, whatever its price is. */
 const FRAME_GAS = 500n
@@ -35,8 +35,8 @@ const NO_BLOCKS = new EVMMockBlockchain()
 const NO_STATE = Object.freeze({}) as unknown as EVM['stateManager']
 
 /**
- * `@ethereumjs/evm` on a world state, with stateful precompiles. An instance serves one run at a time; {@link begin} gives
- * it everything that the run is about.
+ * `@ethereumjs/evm` on a world state, with stateful precompiles. An instance serves one run at a
+ * time; {@link begin} passes it everything about the run.
  */
 export class ChainEVM extends EVM {
   readonly rules: Rules
@@ -81,7 +81,7 @@ export class ChainEVM extends EVM {
     this._opcodeMap = this.#table as EVM['_opcodeMap']
   }
 
-  /** Ends a run, successful or not: no checkpoint of it stays open and nothing of it is kept. */
+  /** Ends a run, successful or not: leaves no checkpoint open and drops all references to the run. */
   end(): void {
     this.#journal?.unwind()
     this.events.removeAllListeners()
@@ -143,7 +143,7 @@ export class ChainEVM extends EVM {
     message.isCompiled = false
   }
 
-  /** As the stock method, with our loop and without copies of the state that nothing reads. */
+  /** Does the same as the stock method, with our loop and without copies of the state that nothing reads. */
   protected override async runInterpreter(message: Message): Promise<ExecResult> {
     const { caller, gasLimit, selfdestruct, createdAddresses } = message
     const address = message.to!

@@ -7,7 +7,7 @@ import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes, padLeft } from '
 import { keccak256, sha256 } from '../../../primitives/hash.ts'
 import { isRefusal, recoverPublicKey } from '../../../primitives/secp256k1.ts'
 
-/** The arithmetic that @ethereumjs/evm is given in place of its slow defaults. */
+/** The arithmetic that @ethereumjs/evm is given instead of its slow defaults. */
 interface EVMCrypto {
   readonly custom: CustomCrypto
   readonly bls: EVMBLSInterface
@@ -19,7 +19,7 @@ const bls = new MCLBLS(mcl)
 bls.init()
 const bn254 = new RustBN254(await initRustBN())
 
-/** The EVM uses nothing of KZG but point evaluation. */
+/** Stands for functions of KZG that the EVM does not use: it only verifies point evaluations. */
 function unusedByEVM(): never {
   throw new Error('the EVM verifies single KZG proofs only')
 }
@@ -76,7 +76,8 @@ const ORDER = bls12_381.fields.Fr.ORDER
 /**
  * Verifies a KZG proof that the polynomial behind `commitment` is `y` at `z` (EIP-4844, consensus-specs' verify_kzg_proof),
  * written independently of the one in standard/pointEvaluation.ts:
- * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1. False as well for inputs that are no canonical scalars or points.
+ * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1. Returns false also for scalars that are not canonical
+ * and for invalid points.
  */
 function verifyPointEvaluation(
   bls: BLSOperations,

@@ -40,7 +40,7 @@ type FailedFrame = Pick<
   | 'interpreter'
 >
 
-/** geth's message for why the frame failed; `execution reverted` for REVERT. */
+/** Returns geth's message for why the frame failed; `execution reverted` for REVERT. */
 export function failureMessage(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
   const name = result.exceptionError?.error ?? FAILURE_MESSAGES.internal
   if (name === FAILURE_MESSAGES.outOfGas && result.runState !== undefined) {
@@ -50,7 +50,10 @@ export function failureMessage(result: Pick<ExecResult, 'exceptionError' | 'runS
   return frameFailureMessage(name, result.runState)
 }
 
-/** A frame that ended well and still ran out of gas is a creation that cannot pay for its code; geth checks the code first. */
+/**
+ * Returns the message for a creation that cannot pay for its code: its frame ended well and still
+ * ran out of gas. geth checks the code first.
+ */
 function codeDepositMessage({ interpreter }: FrameState, code: Uint8Array): string {
   const isForbidden = code[0] === FORBIDDEN_BYTE && interpreter._evm.common.isActivatedEIP(3541)
   return isForbidden ? FAILURE_MESSAGES.invalidCode : FAILURE_MESSAGES.codeStoreOutOfGas
@@ -72,7 +75,10 @@ export function recordEnd(frame: FrameState, output: Uint8Array): void {
   ended.set(frame, output)
 }
 
-/** As {@link failureMessage}, from the name of the error and the state of the frame that it ended (none for a precompile). */
+/**
+ * Returns the same as {@link failureMessage}, from the name of the error and the state of the frame
+ * that it ended (undefined for a precompile).
+ */
 export function frameFailureMessage(name: string, frame: FailedFrame | undefined): string {
   if (frame !== undefined) {
     switch (name) {
@@ -99,7 +105,10 @@ export function frameFailureMessage(name: string, frame: FailedFrame | undefined
   return GETH_MESSAGES[name] ?? name
 }
 
-/** EIP-3860. geth charges CREATE's fixed price, computes the price of its memory, checks the length of init code, and charges last. */
+/**
+ * Returns whether init code is too long (EIP-3860). geth charges CREATE's fixed price, computes the
+ * price of its memory, checks the length of init code, and charges last.
+ */
 function isOversizedCreation({ opCode, stack, memoryWordCount, interpreter }: FailedFrame): boolean {
   if ((opCode !== OP.CREATE && opCode !== OP.CREATE2) || !interpreter._evm.common.isActivatedEIP(3860)) return false
   const [, , length] = stack.peek(3) as [bigint, bigint, bigint]
@@ -107,8 +116,8 @@ function isOversizedCreation({ opCode, stack, memoryWordCount, interpreter }: Fa
 }
 
 /**
- * Why a RETURNDATACOPY failed, which the EVM reports as out of gas in any case: it looks at the return data before it charges, geth
- * after that.
+ * Returns why a RETURNDATACOPY failed, which the EVM reports as out of gas in any case: it looks at
+ * the return data before it charges, geth after that.
  */
 function returnDataCopyMessage(frame: FailedFrame): string {
   const { stack, returnBytes, gasLeft } = frame

@@ -14,7 +14,7 @@ const runBlake2f: PrecompileFunc = ({ data, gasLimit }) => {
   return { executionGasUsed, returnValue: blake2f(data) }
 }
 
-/** EIP-7951: digest, r, s and the public key's x and y; what does not verify gives no bytes. */
+/** Runs EIP-7951: digest, r, s and the public key's x and y. The output is empty when the signature does not verify. */
 const runP256Verify: PrecompileFunc = ({ data, gasLimit }) => {
   if (gasLimit < P256_VERIFY_GAS) return failedPrecompile('out of gas', gasLimit)
   const word = (index: number) => bytesToBigInt(data.subarray(index * 32, index * 32 + 32))
@@ -28,7 +28,10 @@ export const FASTER: ReadonlyMap<string, PrecompileFunc> = new Map([
   ['0100'.padStart(40, '0'), runP256Verify],
 ])
 
-/** The result of a precompile that fails and takes all gas; `reason` is geth's message or the name of an error of the EVM. */
+/**
+ * Returns the result of a precompile that fails and takes all gas; `reason` is geth's message or
+ * the name of an error of the EVM.
+ */
 export function failedPrecompile(reason: string, gasLimit: bigint): ExecResult {
   return {
     executionGasUsed: gasLimit,
@@ -52,10 +55,11 @@ interface Point {
 const exchange = createECDH(CURVE)
 
 /**
- * Verifies an ECDSA signature over P-256 (EIP-7951), written independently of the one in standard/p256.ts and some seven times as
- * fast as in JavaScript. Node.js verifies no bare
- * digest, but its key exchange multiplies points: a base point gives u₁·G; a peer's key gives the x of u₂·Q, whose y follows
- * from the x of (u₂ + 1)·Q. Scalars are 32 bytes; false for everything that is out of range or not on the curve.
+ * Verifies an ECDSA signature over P-256 (EIP-7951), written independently of the one in
+ * standard/p256.ts and some seven times as fast as in JavaScript. Node.js cannot verify a bare
+ * digest, but its key exchange multiplies points. A base point yields u₁·G; a peer's key yields the
+ * x of u₂·Q, whose y follows from the x of (u₂ + 1)·Q. Scalars are 32 bytes. Returns false for
+ * everything that is out of range or not on the curve.
  */
 export function verifyP256(digest: Uint8Array, r: bigint, s: bigint, key: Point): boolean {
   if (r <= 0n || r >= N || s <= 0n || s >= N || !isOnCurve(key)) return false
@@ -78,7 +82,7 @@ function multiplyBase(scalar: bigint): Point {
   return toPoint(exchange.getPublicKey())
 }
 
-/** scalar · point; 0 < scalar < N. */
+/** Returns scalar · point; 0 < scalar < N. */
 function multiply(point: Point, scalar: bigint): Point {
   if (scalar === 1n) return point
   if (scalar === N - 1n) return { x: point.x, y: P - point.y }
@@ -93,7 +97,7 @@ function xOfProduct(encodedPoint: Uint8Array, scalar: bigint): Uint8Array {
   return exchange.computeSecret(encodedPoint)
 }
 
-/** The point with this x and an even y. */
+/** Returns the point with this x and an even y. */
 function liftX(x: Uint8Array): Point {
   return toPoint(ECDH.convertKey(concatBytes(Uint8Array.of(2), x), CURVE) as Buffer)
 }
@@ -102,7 +106,10 @@ function toPoint(encoded: Uint8Array): Point {
   return { x: bytesToBigInt(encoded.subarray(1, 33)), y: bytesToBigInt(encoded.subarray(33)) }
 }
 
-/** Whether `x` is that of a + b, by the curve's law of addition without its divisions; false where a + b is infinite. */
+/**
+ * Returns whether `x` is that of a + b, by the curve's law of addition without its divisions; false
+ * where a + b is infinite.
+ */
 function isSum(a: Point, b: Point, x: bigint): boolean {
   let rise = a.y - b.y
   let run = a.x - b.x
@@ -114,7 +121,7 @@ function isSum(a: Point, b: Point, x: bigint): boolean {
   return ((x + a.x + b.x) * run * run - rise * rise) % P === 0n
 }
 
-/** The inverse of `value`, which is not 0, modulo a prime. */
+/** Returns the inverse of `value`, which is not 0, modulo a prime. */
 function inverseModulo(value: bigint, modulus: bigint): bigint {
   let [low, high] = [value, modulus]
   let [lowFactor, highFactor] = [1n, 0n]

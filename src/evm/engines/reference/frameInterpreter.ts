@@ -25,7 +25,7 @@ type InterpreterConstructor = new (
 
 const { JUMP, JUMPI, JUMPDEST, PUSH1, PUSH32 } = OP
 const STOP = 'stop'
-/** A byte that is no opcode in any fork. */
+/** A byte that is not an opcode in any fork. */
 const UNUSED_OPCODE = 0x0c
 
 /** Where code may jump to, and what its PUSH opcodes push, by the offset of the pushed bytes. */
@@ -34,7 +34,7 @@ interface Analysis {
   readonly pushes: bigint[]
 }
 
-/** By the code's array, which the world keeps the same for the same code. */
+/** by the code's array, since the world returns the same array for the same code */
 const analyses = new WeakMap<Uint8Array, Analysis>()
 
 const Stock = await findInterpreter()
@@ -59,7 +59,7 @@ export class FrameInterpreter extends Stock {
     return { runState: state }
   }
 
-  /** A call of more than the account may spend fails as one of more than it has does. */
+  /** Lets a call of more than the account may spend fail like one of more than it has. */
   override async _baseCall(message: Message): Promise<bigint> {
     if (message.delegatecall || this.#canSpend(message.value)) return super._baseCall(message)
     return this.#refused()
@@ -70,7 +70,7 @@ export class FrameInterpreter extends Stock {
     return this.#canSpend(value) ? super.create(...args) : this.#refused()
   }
 
-  /** Locked coins stay. */
+  /** Runs a self-destruct, which does not move locked coins. */
   override async _selfDestruct(beneficiary: Address): Promise<void> {
     const world = this.#world
     const { address, contract } = this._env
@@ -80,7 +80,7 @@ export class FrameInterpreter extends Stock {
     try {
       return await super._selfDestruct(beneficiary)
     } finally {
-      // Unless it keeps all coins, the account has none now.
+      // A zero balance here means that the self-destruct moved the coins: the locked ones stay.
       if (world.getBalance(address.bytes) === 0n) world.setBalance(address.bytes, locked)
     }
   }
@@ -99,7 +99,7 @@ export class FrameInterpreter extends Stock {
     return 0n
   }
 
-  /** To be called for an opcode that fails: whether it could pay the fixed part of its price decides what geth calls the failure. */
+  /** Notes whether a failing opcode could pay the fixed part of its price: that decides geth's name for the failure. */
   #noteUnpriced(state: FrameState, opcode: number, fee: bigint): void {
     const constant = constantGas(opcode, fee, this.common.isActivatedEIP(2929))
     if (state.gasLeft < constant) recordUnpriced(state)

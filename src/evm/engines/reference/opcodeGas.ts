@@ -65,7 +65,7 @@ export const GAS_HANDLERS: ReadonlyMap<number, GasHandler> = new Map<number, Gas
   [OP.REVERT, range],
 ])
 
-/** Cost of the memory up to `offset + length` beyond what is paid for, which is paid for then. */
+/** Charges the memory up to `offset + length`: returns its cost beyond what is paid for. */
 function memoryGas(frame: FrameState, offset: bigint, length: bigint): bigint {
   const cost = memoryCost(frame, offset, length)
   if (cost === 0n) return 0n
@@ -87,12 +87,12 @@ export function wordsOf(bytes: bigint): bigint {
   return (bytes + 31n) >> 5n
 }
 
-/** Cost of the first `words` words of memory (yellow paper, appendix H.1). */
+/** Returns the cost of the first `words` words of memory (yellow paper, appendix H.1). */
 function costOfWords(words: bigint): bigint {
   return words * MEMORY_WORD_GAS + (words * words) / MEMORY_QUADRATIC_DIVISOR
 }
 
-/** Cost of the memory up to `offset + length` beyond what is paid for. */
+/** Returns the cost of the memory up to `offset + length` beyond what is paid for. */
 export function memoryCost({ memoryWordCount, highestMemCost }: PaidMemory, offset: bigint, length: bigint): bigint {
   if (length === 0n) return 0n
   const words = wordsOf(offset + length)
@@ -114,8 +114,9 @@ const WARM_ACCESS = 100n
 const LOG_GAS = 375n
 
 /**
- * The part of an opcode's price that is charged before memory and warmth are looked at. As in geth, but for LOG,
- * which has no such part there: only the failure message of a LOG that can pay neither itself nor its memory depends on it.
+ * Returns the part of an opcode's price that is charged before memory and warmth are looked at. As
+ * in geth, except for LOG, which has no such part there: only the failure message of a LOG that can
+ * pay neither itself nor its memory depends on it.
  * @param fee that of `@ethereumjs/evm`  @param hasWarmth EIP-2929 is in force
  */
 export function constantGas(opcode: number, fee: bigint, hasWarmth: boolean): bigint {

@@ -21,9 +21,10 @@ interface OpcodeEntry {
 }
 
 /**
- * Replaces handlers in an opcode table: logs go to the world at once, since those of stateful precompiles do so too; a
- * self-destruct records what it moves or burns; init code that begins with 0xef00 runs, and ends at its first opcode, which there is none
- * of; memory words and hashes are converted to and from bigint faster.
+ * Replaces handlers in an opcode table. Logs go to the world at once, since those of stateful
+ * precompiles do so too. A self-destruct records the coins that it moves or burns. Init code that
+ * begins with 0xef00 runs, and ends at this first byte, which is not an opcode. Memory words and
+ * hashes are converted to and from bigint faster.
  */
 export function installHandlers(table: readonly unknown[]): unknown[] {
   const copy = (table as readonly OpcodeEntry[]).map((entry) => ({ ...entry }))
@@ -41,7 +42,7 @@ export function installHandlers(table: readonly unknown[]): unknown[] {
   return copy
 }
 
-/** The world of the run: the EVM that a frame runs in is a ChainEVM. */
+/** Returns the world of the run: the EVM that a frame runs in is a ChainEVM. */
 function worldOf(frame: FrameState): WorldState {
   return (frame.interpreter._evm as unknown as { readonly world: WorldState }).world
 }
@@ -72,7 +73,10 @@ function burningHandler(original: Handler): Handler {
   }
 }
 
-/** The stock handlers take init code that begins as EIP-3540's containers do for one, whatever the fork, and run nothing. */
+/**
+ * Wraps the stock handler of a creation, which runs nothing for init code that begins like
+ * EIP-3540's containers, whatever the fork.
+ */
 function creatingHandler(original: Handler): Handler {
   return async (frame, common) => {
     const { interpreter, memory, stack } = frame

@@ -9,8 +9,9 @@ import { failureMessage } from './failures.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
- * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so EVMs that are not running wait
- * in a pool for each fork. Runs that interleave use one EVM each; one whose run threw is in an unknown state and is never used again.
+ * Creates the engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so
+ * EVMs that are not running wait in a pool for each fork. Runs that interleave use one EVM each;
+ * one whose run threw is in an unknown state and is never used again.
  * @param createEVM makes the EVMs of the pool; tests of the comparison of engines give EVMs with errors
  */
 export function createReferenceEngine(createEVM = (rules: Rules): ChainEVM => new ChainEVM(rules)): Engine {

@@ -3,7 +3,7 @@ import { OP } from '../../opcodes.ts'
 
 const STACK_LIMIT = 1024
 
-/** Opcodes by the number of stack items that they take (yellow paper, appendix H), but for DUP and SWAP. */
+/** Opcodes by the number of stack items that they take (yellow paper, appendix H), except DUP and SWAP. */
 const INPUTS: readonly (readonly [count: number, opcodes: readonly number[]])[] = [
   [
     1,
@@ -74,7 +74,7 @@ const INPUTS: readonly (readonly [count: number, opcodes: readonly number[]])[] 
 
 const STACK_INPUTS = stackInputs()
 
-/** Opcodes that leave one item more than they take, but for PUSH and DUP. */
+/** Opcodes that leave one item more than they take, except PUSH and DUP. */
 const GROWING = new Set<number>([
   OP.ADDRESS,
   OP.ORIGIN,
@@ -98,7 +98,10 @@ const GROWING = new Set<number>([
   OP.GAS,
 ])
 
-/** Whether an opcode finds too few items on the stack or has no room for its result: geth looks before it charges gas. */
+/**
+ * Returns whether an opcode finds too few items on the stack or has no room for its result: geth
+ * looks before it charges gas.
+ */
 export function stackFault(
   opcode: number,
   length: number,
@@ -109,7 +112,10 @@ export function stackFault(
   return grows ? EVMError.errorMessages.STACK_OVERFLOW : undefined
 }
 
-/** Stack items that `opcode` takes; of DUP and SWAP, how deep they reach; 0 for opcodes that do not exist. */
+/**
+ * Returns the number of stack items that `opcode` takes; for DUP and SWAP how deep they reach; 0
+ * for opcodes that do not exist.
+ */
 export function stackInputsOf(opcode: number): number {
   return STACK_INPUTS[opcode] ?? 0
 }

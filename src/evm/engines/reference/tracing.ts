@@ -92,7 +92,7 @@ class TracingSession {
     this.#environment = environment
   }
 
-  /** The table with handlers that call the tracer; opcodes that no hook of the tracer reports keep theirs. */
+  /** Returns the table with handlers that call the tracer; opcodes that no hook of the tracer reports keep theirs. */
   watch(table: readonly OpcodeEntry[]): OpcodeEntry[] {
     const watched = table.map((entry, opcode) => this.#withFrames(entry, opcode))
     return this.#tracer.onOpcode === undefined ? watched : watched.map((entry) => this.#withSteps(entry))
@@ -201,7 +201,7 @@ class TracingSession {
       ...entry,
       opcodeInfo: { ...opcodeInfo, dynamicGas: true },
       gasHandler: async (frame, fee, common) => {
-        // The table gives every undefined opcode the entry of INVALID.
+        // The table has the entry of INVALID for every undefined opcode.
         const op = frame.code[frame.programCounter]!
         const words = frame.memoryWordCount
         this.#frames.at(-1)!.opcode = op
@@ -300,7 +300,10 @@ class TracingSession {
     }
   }
 
-  /** A self-destruct is a frame of its own to tracers. It ends its frame, which the EVM does by throwing `stop`. */
+  /**
+   * Reports a self-destruct to tracers as a frame of its own. It ends its frame, which the EVM does
+   * by throwing `stop`.
+   */
   #destructing(entry: OpcodeEntry): OpcodeEntry {
     return {
       ...entry,
@@ -336,14 +339,17 @@ class TracingSession {
   }
 }
 
-/** Whether geth finds this fault only when the opcode runs. The step, which is reported before, then shows no error. */
+/**
+ * Returns whether geth finds this fault only when the opcode runs. The step, which is reported
+ * before, then shows no error.
+ */
 function failsLate(opcode: number, fault: EVMError['error']): boolean {
   if (fault === EVMError.errorMessages.OUT_OF_RANGE) return opcode === RETURNDATACOPY
   if (fault !== EVMError.errorMessages.STATIC_STATE_CHANGE) return false
   return opcode === TSTORE || (opcode >= LOG0 && opcode <= LOG4)
 }
 
-/** The memory that the frame had paid for when it had `words` words. */
+/** Returns the memory that the frame had paid for when it had `words` words. */
 function memoryOf(frame: FrameState, words: bigint): Uint8Array {
   const length = Number(words) * 32
   const { _store: store } = frame.memory

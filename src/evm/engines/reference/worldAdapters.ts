@@ -7,12 +7,12 @@ import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../../../primitives
 import type { WorldState } from '../../../state/world.ts'
 import { isStandardPrecompile } from '../../precompileAddresses.ts'
 
-/** What `@ethereumjs/evm` asks of its journal. */
+/** The part of its journal that `@ethereumjs/evm` calls. */
 type EVMJournal = Pick<EVM['journal'], keyof EVM['journal']>
 
 /**
- * Warmth, touched accounts and checkpoints of `@ethereumjs/evm`, all kept by the world. It counts the checkpoints that are
- * open, so that a run that breaks off can be unwound.
+ * Warmth, touched accounts and checkpoints of `@ethereumjs/evm`, all stored in the world. It counts
+ * the open checkpoints, so that a run that breaks off can be unwound.
  */
 export class WorldJournal implements EVMJournal {
   readonly #world: WorldState
@@ -86,7 +86,7 @@ export class WorldJournal implements EVMJournal {
 
   startReportingPreimages(): void {}
 
-  /** The transition begins and ends transactions. */
+  /** Does nothing: the transition begins and ends transactions. */
   cleanJournal(): void {}
 
   async cleanup(): Promise<void> {}
@@ -174,7 +174,7 @@ export class WorldStateManager implements StateManagerInterface {
     this.#world.setStorage(address.bytes, key, value)
   }
 
-  /** The EVM clears storage only where a creation begins. */
+  /** Clears the storage of an account. The EVM does so only at the start of a creation. */
   async clearStorage(address: Address): Promise<void> {
     this.#world.clearStorage(address.bytes)
     this.#world.markCreated(address.bytes)
@@ -239,7 +239,7 @@ export class WorldTransientStorage implements EVMTransientStorage {
 
   revert(): void {}
 
-  /** Cleared with the transaction. */
+  /** Does nothing: transient storage is cleared with the transaction. */
   clear(): void {}
 
   toJSON(): { [address: string]: { [key: string]: string } } {

@@ -24,7 +24,7 @@ import {
   stackUnderflowMessage,
 } from '../failureMessages.ts'
 
-/** By failure number, of failures that need no details. */
+/** Messages of failures that need no details, by failure number. */
 const MESSAGES: ReadonlyMap<number, string> = new Map([
   [OUT_OF_GAS, FAILURE_MESSAGES.outOfGas],
   [INVALID_JUMP, FAILURE_MESSAGES.invalidJump],
@@ -52,8 +52,8 @@ export interface EngineFailure {
 }
 
 /**
- * geth's message for why a frame failed.
- * @param precompileMessage why the last precompile that failed did so
+ * Returns geth's message for why a frame failed.
+ * @param precompileMessage the reason of the last precompile that failed
  */
 export function engineFailureMessage({ code, detail, need }: EngineFailure, precompileMessage: string): string {
   switch (code) {

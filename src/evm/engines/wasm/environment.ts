@@ -25,7 +25,7 @@ import type { RunState } from './runState.ts'
 
 const WORD_BYTES = 32
 
-/** Whether the engine knows the rules; those before Cancun are the reference engine's. */
+/** Returns whether the engine knows the rules; those before Cancun are the reference engine's. */
 export function isKnownFork({ fork }: Pick<Rules, 'fork'>): boolean {
   return includesFork(fork, 'cancun')
 }

@@ -11,7 +11,8 @@ export class EvmModuleError extends Error {
 }
 
 /**
- * Compiles the engine. To be done once in a process: threads get the module with their data and share what is compiled of it.
+ * Compiles the engine. Call it once in a process: threads get the module with their data and share
+ * the compiled code.
  * @param location of the binary; by default where the build puts it
  * @throws EvmModuleError that tells the operator what to do
  */

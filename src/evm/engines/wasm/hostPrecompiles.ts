@@ -12,13 +12,13 @@ const ADDRESS_BYTES = 20
 /** The answer for a precompile that takes all gas. */
 const FAILED = -(1n << 63n)
 
-/** The engine's import that runs a precompile, of Ethereum's or of this chain's. */
+/** Returns the engine's import that runs a precompile, of Ethereum's or of this chain's. */
 export function precompileImports(run: RunState) {
   const address: Address = new Uint8Array(ADDRESS_BYTES)
   const beforeWrite = (): void => run.engine.prepareWrites()
 
   return {
-    /** Gas left of a success; -1 minus the gas left of a revert; the least i64 of a failure. */
+    /** Returns the gas left of a success; -1 minus the gas left of a revert; the least i64 of a failure. */
     callPrecompile(
       record: number,
       caller: number,
@@ -63,8 +63,8 @@ export function precompileImports(run: RunState) {
 }
 
 /**
- * Ethereum's precompiles never throw. An error is this machine's or a defect, and must not become an outcome: other nodes may not
- * have it.
+ * Runs one of Ethereum's precompiles, which never throw. An error is this machine's or a defect,
+ * and must not become an outcome: other nodes may not have it.
  */
 function unbroken(address: Address, execute: () => PrecompileResult): PrecompileResult {
   try {
@@ -75,7 +75,10 @@ function unbroken(address: Address, execute: () => PrecompileResult): Precompile
   }
 }
 
-/** None takes more gas than it was given. One that throws ends the run: what it finds wrong with a call is a result. */
+/**
+ * Runs a stateful precompile, which must not take more gas than it was given. One that throws ends
+ * the run: a fault of the call is a result.
+ */
 function callStateful(
   { world, tracing }: RunState,
   precompile: StatefulPrecompile,
@@ -93,9 +96,9 @@ function callStateful(
 
 function writeOutput({ memory, engine }: RunState, output: Uint8Array): void {
   // making room for the output can grow the memory, and a view of the memory before that has no bytes any more
-  const kept = output.buffer === memory.bytes.buffer ? output.slice() : output
-  const at = engine.reserveOutput(kept.length)
-  memory.write(at, kept)
+  const own = output.buffer === memory.bytes.buffer ? output.slice() : output
+  const at = engine.reserveOutput(own.length)
+  memory.write(at, own)
 }
 
 function failure(message: string, gasUsed: bigint): PrecompileResult {

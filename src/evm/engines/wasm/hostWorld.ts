@@ -40,9 +40,10 @@ const VALUE = 64
 const MAX_NONCE = (1n << 64n) - 1n
 
 /**
- * The engine's imports that read and write the world: accounts, storage, codes, creations, checkpoints, logs and the hashes of
- * blocks. assembly/evm/host.ts declares them. The world copies the bytes that it keeps, so the addresses and keys below are buffers
- * that each call fills anew.
+ * Returns the engine's imports that read and write the world: accounts, storage, bytecode,
+ * creations, checkpoints, logs and block hashes. assembly/evm/host.ts declares them. The world
+ * copies the bytes that it stores, so the addresses and keys below are buffers that each call fills
+ * anew.
  */
 export function worldImports(run: RunState) {
   return {
@@ -86,7 +87,7 @@ function accountImports(run: RunState) {
       memory.writeWord(out, world.getSpendable(memory.read(pointer, first)))
     },
 
-    /** EIP-161: a transfer of nothing touches the recipient. */
+    /** Moves coins. A transfer of 0 also touches the recipient (EIP-161). */
     transfer(from: number, to: number, value: number): void {
       const { memory, world } = run
       const recipient = memory.read(to, second)
@@ -103,7 +104,10 @@ function accountImports(run: RunState) {
   }
 }
 
-/** A stateful precompile hides a standard one; those are warm in every transaction (EIP-2929). */
+/**
+ * Returns the precompile flags of an address. A stateful precompile hides a standard one, which is
+ * warm in every transaction (EIP-2929).
+ */
 function precompileFlags({ environment }: RunState, address: Address): number {
   const { precompiles, hiddenPrecompiles, rules } = environment
   const isStandard = isStandardPrecompile(address, rules.fork)
@@ -120,7 +124,7 @@ function describePrecompile({ memory, environment }: RunState, record: number, a
   return isIdle === true ? ACCOUNT_IDLE_PRECOMPILE : 0
 }
 
-/** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has so many coins. */
+/** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has that many coins. */
 function moveValue(world: WorldState, from: Address, to: Address, value: bigint): void {
   recordTransfer(world, from, to, value)
   world.subBalance(from, value)
@@ -161,7 +165,10 @@ function storageImports(run: RunState) {
   }
 }
 
-/** An instance keeps the codes that it has run, by their hashes, until the engine frees them. */
+/**
+ * Returns the imports for bytecode. An instance caches the bytecode that it has run, by hash, until
+ * the engine frees it.
+ */
 function codeImports(run: RunState) {
   const address: Address = new Uint8Array(ADDRESS_BYTES)
   const entries = new Map<string, number>()
@@ -219,7 +226,7 @@ function creationImports(run: RunState) {
       return isOccupied(world, address) ? CREATE_COLLISION : CREATE_FINE
     },
 
-    /** For traces of a creation that does not begin. */
+    /** Writes the address of a creation that does not begin, for traces. */
     creationAddress(creatorAt: number, saltAt: number, codeAt: number, length: number, out: number): void {
       const { memory, world } = run
       memory.read(creatorAt, creator)
@@ -238,14 +245,14 @@ function creationImports(run: RunState) {
   }
 }
 
-/** Whether no contract may be created at the address (EIP-684, EIP-7610). */
+/** Returns whether no contract may be created at the address (EIP-684, EIP-7610). */
 export function isOccupied(world: WorldState, address: Address): boolean {
   const codeHash = world.getCodeHash(address)
   if (codeHash === undefined) return world.hasStorage(address)
   return world.getNonce(address) > 0n || !equalBytes(codeHash, EMPTY_CODE_HASH) || world.hasStorage(address)
 }
 
-/** A new contract before its init code runs (EIP-161: nonce 1), with the value that the creator gives it. */
+/** Creates a new contract before its init code runs (EIP-161: nonce 1), with the value that the creator sends. */
 export function beginContract(world: WorldState, address: Address, creator: Address, value: bigint): void {
   world.clearStorage(address)
   world.markCreated(address)
@@ -254,8 +261,9 @@ export function beginContract(world: WorldState, address: Address, creator: Addr
 }
 
 /**
- * EIP-6780: only what the same transaction created is deleted, and what such a contract gives to itself is burnt. Locked coins are
- * neither given nor burnt.
+ * Destroys a contract. EIP-6780: only a contract that the same transaction created is deleted, and
+ * the coins that such a contract sends to itself are burnt. Locked coins are neither sent nor
+ * burnt.
  */
 function destroyContract(world: WorldState, address: Address, beneficiary: Address): void {
   const given = world.getSpendable(address)

@@ -19,7 +19,7 @@ export class LinearMemory {
     this.#view = new DataView(memory.buffer)
   }
 
-  /** All of the memory. Not to be kept: it has no bytes any more once the memory grows. */
+  /** The whole memory. Do not store it: the array becomes empty once the memory grows. */
   get bytes(): Uint8Array {
     // the buffer of a memory that has grown is detached
     if (this.#bytes.length === 0) this.#retake()
@@ -31,12 +31,15 @@ export class LinearMemory {
     return this.#view
   }
 
-  /** A copy of `length` bytes; without bytes always the same empty array. */
+  /** Returns a copy of `length` bytes; without bytes always the same empty array. */
   copy(pointer: number, length: number): Uint8Array {
     return length === 0 ? EMPTY_BYTES : this.bytes.slice(pointer, pointer + length)
   }
 
-  /** `before` itself if the memory has the same bytes at `pointer`, else a copy of as many. For arrays that nobody writes to. */
+  /**
+   * Returns `before` if the memory has the same bytes at `pointer`, else a copy of as many. For
+   * arrays that are never written to.
+   */
   copyUnlessEqual(pointer: number, before: Uint8Array): Uint8Array {
     const { bytes } = this
     for (let i = 0; i < before.length; i++) {

@@ -5,7 +5,7 @@ import type { FrameEnter, FrameExit, OpcodeStep } from '../../tracer.ts'
 import type { LinearMemory } from './linearMemory.ts'
 import type { PartyReports } from './partyReports.ts'
 
-/** What the host's functions work on: an instance, and the run that it is in. */
+/** State that the host's functions work on: an instance, and its current run. */
 export interface RunState {
   readonly memory: LinearMemory
   readonly engine: EngineExports
@@ -19,19 +19,19 @@ export interface RunState {
   precompileFailure: string
 }
 
-/** What the engine's binary exports to the host, but for its memory and addresses. */
+/** Exports of the engine's binary, except its memory and addresses. */
 export interface EngineExports {
-  /** Forgets all of the last run but codes and environment. */
+  /** Forgets everything about the last run except bytecode and environment. */
   reset(): void
-  /** Room for the data of the message. */
+  /** Reserves room for the data of the message. */
   reserveInput(length: number): number
-  /** Room for the output of a precompile. */
+  /** Reserves room for the output of a precompile. */
   reserveOutput(length: number): number
-  /** To be called before a precompile changes the world. */
+  /** Prepares the engine for a precompile that changes the world: to be called before. */
   prepareWrites(): void
-  /** An entry for a code of `length` bytes. */
+  /** Returns an entry for a code of `length` bytes. */
   newCode(length: number): number
-  /** Room until the next reset. */
+  /** Reserves room until the next reset. */
   allocate(length: number): number
   start(gas: bigint, flags: number, input: number, length: number): void
   run(slice: bigint): number
@@ -43,7 +43,7 @@ export interface WasmTracing {
   readonly flags: number
   /** whether input and output of frames are read */
   readonly hasData: boolean
-  /** undefined: nobody asks for the addresses alone */
+  /** undefined when no caller wants the addresses alone */
   readonly parties: PartyReports | undefined
   log(log: Log): void
   enter(frame: FrameEnter): void
@@ -57,13 +57,13 @@ export function openCheckpoint(run: RunState): void {
   run.openCheckpoints++
 }
 
-/** Keeps what was done in the innermost checkpoint. */
+/** Retains the changes of the innermost checkpoint. */
 export function commitCheckpoint(run: RunState): void {
   run.openCheckpoints--
   run.world.commit()
 }
 
-/** Undoes what was done in the innermost checkpoint. */
+/** Undoes the changes of the innermost checkpoint. */
 export function revertCheckpoint(run: RunState): void {
   run.openCheckpoints--
   run.world.revert()

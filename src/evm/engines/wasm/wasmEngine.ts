@@ -17,7 +17,7 @@ import { beginContract, isOccupied } from './hostWorld.ts'
 import { commitCheckpoint, openCheckpoint, type RunState } from './runState.ts'
 import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
 
-/** Gas of work after which a run with a deadline looks at it, and lets other work of its thread go on: at most about 20 ms. */
+/** Gas of work after which a run with a deadline checks it, and lets its thread do other work: at most about 20 ms. */
 const SLICE_GAS = 1_000_000n
 /** The same while every step is reported to a tracer, which may take a thousand times as long as the step. */
 const TRACED_SLICE_GAS = 10_000n
@@ -43,8 +43,8 @@ export interface WasmEngineOptions extends InstanceOptions {
 }
 
 /**
- * The engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on. Instances that are not running wait in a
- * pool; a broken one is never used again.
+ * Creates the engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on.
+ * Instances that are not running wait in a pool; a broken one is never used again.
  * @param module the same for all threads of the process
  */
 export function createWasmEngine(module: WasmModule, options: WasmEngineOptions): ImmediateEngine {
@@ -158,7 +158,7 @@ function gasOf(gasLimit: bigint): bigint {
   return gasLimit < MOST_GAS ? gasLimit : MOST_GAS
 }
 
-/** The result of a run that is done. */
+/** Returns the result of a run that is done. */
 function resultOf(instance: WasmInstance, { to, gasLimit }: Message, recipient: Address): ExecutionResult {
   const { run } = instance
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()
@@ -171,7 +171,10 @@ function resultOf(instance: WasmInstance, { to, gasLimit }: Message, recipient: 
   return { status: 'success', output, gasUsed, gasRefund, ...(to === undefined ? { createdAddress: recipient } : {}) }
 }
 
-/** EIP-684: such a creation takes all gas. The engine is not called for it, but a tracer is. */
+/**
+ * Returns the result of a creation at an occupied address, which takes all gas (EIP-684). The
+ * engine is not called for it, but a tracer is.
+ */
 function collision({ tracing, environment }: RunState, message: Message, to: Address): ExecutionResult {
   const { caller: from, data: input, gasLimit, value } = message
   for (const address of [from, to]) environment.tracer?.onParty?.(address)

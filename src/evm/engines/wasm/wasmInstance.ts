@@ -36,7 +36,7 @@ interface Exports extends EngineExports {
   readonly result: { readonly value: number }
 }
 
-/** What an instance is created with. */
+/** Options with which an instance is created. */
 export interface InstanceOptions {
   /** of its hash tables: it changes how long a run takes, never its result */
   readonly hashSeed: bigint
@@ -68,7 +68,7 @@ interface InstanceResult extends EngineFailure {
 /** Between runs there is no state that could be read. */
 const NO_ENVIRONMENT = Object.freeze({}) as unknown as ExecutionEnvironment
 
-/** One machine: linear memory, the codes it knows, and at most one run at a time. */
+/** One machine: linear memory, the bytecode that it has cached, and at most one run at a time. */
 export class WasmInstance {
   readonly #run: { -readonly [K in keyof RunState]: RunState[K] }
   readonly #exports: Exports
@@ -125,7 +125,7 @@ export class WasmInstance {
     writeTransaction(run, base)
   }
 
-  /** Ends a run, successful or not: no checkpoint of it stays open and nothing but the block's context is kept. */
+  /** Ends a run, successful or not: leaves no checkpoint open and drops everything except the block's context. */
   end(): void {
     unwind(this.#run)
     this.#run.world = NO_ENVIRONMENT.world
@@ -149,7 +149,7 @@ export class WasmInstance {
     })
   }
 
-  /** Goes on for about `work` gas; RUN_DONE or RUN_PAUSED of the engine's constants. */
+  /** Continues for about `work` gas; returns RUN_DONE or RUN_PAUSED of the engine's constants. */
   proceed(work: bigint): number {
     return this.#guarded(() => this.#exports.run(work))
   }

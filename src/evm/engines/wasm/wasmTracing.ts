@@ -31,7 +31,7 @@ const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map<number, FrameType>([
   [OP.SELFDESTRUCT, 'SELFDESTRUCT'],
 ])
 
-/** The hooks of a tracer, and the flags by which the engine knows which of them there are. */
+/** Creates the hooks of a tracer, and the flags by which the engine knows which of them there are. */
 export function createTracing(tracer: Tracer, memory: LinearMemory, hashSeed: bigint): WasmTracing {
   const hasData = tracer.onEnter !== undefined || tracer.onExit !== undefined
   const hasFrames = hasData || tracer.onParty !== undefined
@@ -46,7 +46,10 @@ export function createTracing(tracer: Tracer, memory: LinearMemory, hashSeed: bi
   }
 }
 
-/** The engine's imports that report steps and frames. It calls them only where the environment's trace flags ask for it. */
+/**
+ * Returns the engine's imports that report steps and frames. It calls them only where the
+ * environment's trace flags ask for it.
+ */
 export function tracingImports(run: RunState) {
   const messageOf = (code: number, detail: number, need: number): string | undefined =>
     code === NO_FAILURE ? undefined : engineFailureMessage({ code, detail, need }, run.precompileFailure)
@@ -125,11 +128,11 @@ export function tracingImports(run: RunState) {
 
 const WORD_BYTES = 32
 
-/** Where the machine keeps what a step shows. */
+/** Addresses at which the machine stores the data of a step. */
 interface StepPointers {
   /** lowest word of the stack */
   readonly stack: number
-  /** top word; one word below `stack` when there is none */
+  /** top word; one word below `stack` when the stack is empty */
   readonly top: number
   readonly memory: number
   readonly memoryLength: number

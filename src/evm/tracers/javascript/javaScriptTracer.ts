@@ -20,7 +20,7 @@ import { type HostFunction, QuickJs, type Realm, type ScriptTimer } from './quic
 const require = createRequire(import.meta.url)
 let library: string | undefined
 
-/** Source of big-integer, whose numbers tracers of geth compute with. */
+/** Reads the source of big-integer, whose numbers geth's tracers compute with. */
 function bigIntegerSource(): string {
   library ??= readFileSync(require.resolve('big-integer/BigInteger.min.js'), 'utf8')
   return library
@@ -32,9 +32,9 @@ const HAS_FRAMES = 2
 /** After these a call ends without an error of theirs: only a creation may still fail, for its code. */
 const LAST_OPCODES = new Set<number>([OP.STOP, OP.RETURN])
 
-/** Lists and objects of a result within each other: deeper ones overflow the stack of who writes them. */
+/** Nesting depth of a result's lists and objects: deeper ones overflow the stack when they are serialized. */
 const MAX_DEPTH = 1_000
-/** What each value in a result takes of the answer's length beside its text: `{}` is 64 bytes of memory. */
+/** Characters that each value in a result counts in addition to its text: `{}` takes 64 bytes of memory. */
 const VALUE_LENGTH = 8
 
 type TracerFunction = 'step' | 'fault' | 'enter' | 'exit' | 'result'
@@ -56,9 +56,10 @@ export async function openScripts(timer: ScriptTimer): Promise<NonNullable<Trace
 }
 
 /**
- * A tracer that the client sent: an expression whose value has the functions `result` and `fault`, and perhaps `setup`, `step`, `enter` and
- * `exit`. What they get is what geth gives them (eth/tracers/js). It runs in a realm of its own.
- * @throws TraceError when it is no such expression
+ * Creates a tracer that the client sent: an expression whose value has the functions `result` and
+ * `fault`, and perhaps `setup`, `step`, `enter` and `exit`. They get the same arguments as in geth
+ * (eth/tracers/js). It runs in a realm of its own.
+ * @throws TraceError when it is not such an expression
  */
 function createJavaScriptTracer(
   code: string,
@@ -72,7 +73,7 @@ function createJavaScriptTracer(
   const tracer: Tracer = {
     onTransactionStart: (start) => run.start(start),
     onTransactionEnd: ({ gasUsed }) => run.end(gasUsed),
-    // Frames are needed for what a step shows of its call, and steps for the opcode that a fault is of.
+    // Frames are needed for a step's data about its call, and steps for the opcode of a fault.
     onEnter: (enter) => run.enter(enter, (has & HAS_FRAMES) !== 0),
     onExit: (exit) => run.exit(exit, (has & HAS_FRAMES) !== 0),
     onOpcode: (step) => run.step(step, (has & HAS_STEP) !== 0),
@@ -138,7 +139,7 @@ class ScriptRun {
     Object.assign(this.#fields, {
       block: this.#context.blockNumber,
       gas: Number(start.gasLimit),
-      // geth 1.17 gives what the validator gets of a unit of gas.
+      // As in geth 1.17: the validator's tip per unit of gas.
       gasPrice: start.effectiveTip.toString(),
       coinbase: bytesToHex(start.coinbase),
     })
@@ -218,7 +219,7 @@ class ScriptRun {
     if (this.#failure !== undefined) return undefined
     try {
       const value = work()
-      // A script may catch what the host throws, and fails all the same.
+      // A script may catch an error that the host throws, and fails all the same.
       if (this.#failure === undefined) return value
     } catch (error) {
       if (!(error instanceof TraceError)) throw error
@@ -229,7 +230,7 @@ class ScriptRun {
     return undefined
   }
 
-  /** Everything the script may ask for. Arguments are the script's: they are checked. */
+  /** Returns all functions that the script may call. The script chooses their arguments, so they are checked. */
   #hostFunctions(): HostFunctions {
     const world = () => this.#start?.world ?? this.#fail('there is no state yet')
     const step = (): OpcodeStep => this.#step ?? this.#fail('no opcode runs')
@@ -273,8 +274,9 @@ class ScriptRun {
 }
 
 /**
- * The value of a text that the script gave, which may have put any text in place of its result's.
- * @throws TraceError when it is no JSON, too deep to be written as JSON again, or too large in memory
+ * Parses the text of the script's result. The script may have replaced it by any other text.
+ * @throws TraceError when it is not JSON, too deep to be written as JSON again, or too large in
+ * memory
  */
 function parseResult(text: string, budget: TraceBudget): unknown {
   let values = 0

@@ -22,15 +22,17 @@ const OP_I32_SHR_U = 0x76
 const OP_PREFIXED = 0xfc
 const MEMORY_COPY = 10
 const MEMORY_FILL = 11
-/** What there is before the owner sets it: code may run while the module is instantiated. The largest i32, as LEB128. */
+/** Fuel before the owner sets it, as code may run while the module is instantiated: the largest i32, as LEB128. */
 const MOST_FUEL = [0xff, 0xff, 0xff, 0xff, 0x07]
 /** bytes that are copied or filled for a unit of fuel, as a power of two */
 const BYTES_SHIFT = 6
 
 /**
- * Rewrites a WebAssembly module so that nothing in it runs without end: each turn of a loop, each call of a function and each 64 bytes that
- * are copied or filled take a unit of the global {@link FUEL}, and code that has none left traps. An interpreter asks its host now and then
- * whether to go on, but not within one of its own functions, such as a search in a sparse array of four billion places.
+ * Rewrites a WebAssembly module so that nothing in it runs without end. Each turn of a loop, each
+ * call of a function and each 64 bytes that are copied or filled take a unit of the global
+ * {@link FUEL}; code traps when there is no fuel left. An interpreter asks its host now and then whether
+ * to continue, but not within one of its own functions, such as a search in a sparse array of four
+ * billion places.
  * The binary format is that of the WebAssembly specification 2.0, without vectors.
  * @throws Error for an instruction that is not known here
  */
@@ -155,7 +157,7 @@ function rewriteFunction(body: Uint8Array, meter: Meter): Uint8Array {
   return out.done()
 }
 
-/** Instructions that take so much fuel as `amount` leaves on the stack, and trap when there is less. */
+/** Returns instructions that take as much fuel as `amount` leaves on the stack, and trap when there is less. */
 function takeFuel({ fuel }: Meter, amount: Uint8Array): Uint8Array {
   const out = new Writer()
   out.byte(OP_GLOBAL_GET)
@@ -169,7 +171,7 @@ function takeFuel({ fuel }: Meter, amount: Uint8Array): Uint8Array {
   return out.done()
 }
 
-/** The same for the number of bytes on top of the stack, which stays there. */
+/** Emits the same for the number of bytes on top of the stack, which stays there. */
 function takeBytes(meter: Meter): Uint8Array {
   const scratch = new Writer()
   scratch.unsigned(meter.scratch)
@@ -209,7 +211,10 @@ function skipPrefixed(reader: Reader): number {
   return sub
 }
 
-/** Control without immediates, parametric, comparisons, arithmetic, sign extensions and `ref.is_null`. */
+/**
+ * Returns whether the opcode is control without immediates, parametric, a comparison, arithmetic, a
+ * sign extension or `ref.is_null`.
+ */
 function isPlain(opcode: number): boolean {
   if (opcode <= 0x01 || opcode === 0x05 || opcode === OP_END || opcode === 0x0f) return true
   return opcode === 0x1a || opcode === 0x1b || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1
@@ -234,7 +239,7 @@ class Reader {
     return byte
   }
 
-  /** LEB128 of at most 32 bits */
+  /** Reads LEB128 of at most 32 bits. */
   unsigned(): number {
     let value = 0
     for (let factor = 1; ; factor *= 128) {

@@ -13,7 +13,7 @@ import { FUEL, meterFuel } from './meterFuel.ts'
 
 /** Bytes of objects, strings and code in one realm. */
 const HEAP_BYTES = 64 * 1024 * 1024
-/** Pages of 64 KiB: the heap, with what passes between host and sandbox, and what is lost between its pieces. */
+/** Pages of 64 KiB: the heap, the data that pass between host and sandbox, and the gaps between its pieces. */
 const FIRST_PAGES = 256
 const MOST_PAGES = 2_560
 const STACK_BYTES = 256 * 1024
@@ -22,12 +22,12 @@ const TURN_MS = 1_000
 /** Turns of loops and calls inside of the interpreter between two looks at the clock: about 200 ms. */
 const FUEL_AT_A_TIME = 100_000_000
 const LONGEST_MESSAGE = 1_000
-/** What is shown as it is when it is thrown. */
+/** Types of thrown values that are shown unchanged. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'undefined'])
 
 const require = createRequire(import.meta.url)
 
-/** Until when scripts may run. */
+/** Time limit of scripts. */
 export interface ScriptTimer {
   readonly nowMs: () => number
   readonly deadlineMs: number
@@ -35,17 +35,17 @@ export interface ScriptTimer {
   readonly turns: () => number
 }
 
-/** A function that a realm may call; what it throws is thrown in the realm. */
+/** A function that a realm may call; an error that it throws is thrown in the realm. */
 export type HostFunction = (...args: (string | number)[]) => string | number | boolean | Uint8Array | undefined
 
-/** What of an Emscripten module is used beside quickjs-emscripten-core. */
+/** The exports of the Emscripten module that are used in addition to quickjs-emscripten-core. */
 interface WasmExports {
   readonly [FUEL]: { value: number }
 }
 
 let compiled: Promise<WasmModule> | undefined
 
-/** QuickJS's code, with a meter; the same for all sandboxes of the thread. */
+/** Compiles QuickJS, with a meter; all sandboxes of the thread share the code. */
 function compileQuickJs(): Promise<WasmModule> {
   compiled ??= readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')).then((bytes) =>
     WebAssembly.compile(meterFuel(bytes)),
@@ -104,7 +104,7 @@ export class QuickJs {
     return new QuickJs(module, { fuel: fuel!, timer })
   }
 
-  /** A realm with nothing of the host's in it. @throws TraceError when the sandbox is dead */
+  /** Creates a realm with nothing of the host's in it. @throws TraceError when the sandbox is dead */
   createRealm(): Realm {
     return new Realm(
       this.#run(() => this.#newContext()),
@@ -116,12 +116,12 @@ export class QuickJs {
     )
   }
 
-  /** The host's own work for a script is not what the interpreter counts. @throws TraceError */
+  /** Checks the time, since the interpreter does not count the host's own work for a script. @throws TraceError */
   #checkTime(): void {
     if (this.#checkLate()) throw new TraceError('execution timeout')
   }
 
-  /** Whether the time of the request, or that of a turn, is over. */
+  /** Returns whether the time of the request, or that of a turn, is over. */
   #checkLate(): boolean {
     const now = this.#timer.nowMs()
     this.#isLate ||= now > this.#timer.deadlineMs || now > this.#callEndMs
@@ -178,7 +178,7 @@ interface RealmLimits {
   readonly isOver: () => boolean
 }
 
-/** The global objects of one tracer. Values of it are handles, which are freed with the realm at the latest. */
+/** The global objects of one tracer. Its values are handles, which are freed with the realm at the latest. */
 export class Realm {
   readonly #runtime: QuickJSRuntime
   readonly #context: QuickJSContext
@@ -198,12 +198,12 @@ export class Realm {
     this.#isOver = isOver
   }
 
-  /** The value of a script. @throws TraceError with what the script throws */
+  /** Returns the value of a script. @throws TraceError with the script's error */
   evaluate(code: string): QuickJSHandle {
     return this.#keep(this.#run(() => this.#unwrap(this.#context.evalCode(code, 'tracer.js'))))
   }
 
-  /** @throws TraceError with what the function throws */
+  /** @throws TraceError with the function's error */
   call(callee: QuickJSHandle, ...args: readonly (QuickJSHandle | string | number)[]): QuickJSHandle {
     return this.#run(() => {
       const handles = args.map((arg) => (typeof arg === 'object' ? arg : this.#value(arg)))
@@ -213,7 +213,7 @@ export class Realm {
     })
   }
 
-  /** {@link call} of what gives nothing. */
+  /** Calls a function that has no result, like {@link call}. */
   invoke(callee: QuickJSHandle, ...args: readonly number[]): void {
     this.call(callee, ...args).dispose()
   }
@@ -222,7 +222,7 @@ export class Realm {
     return this.#keep(this.#run(() => this.#context.getProp(object, name)))
   }
 
-  /** An object with functions of the host. */
+  /** Returns an object with functions of the host. */
   hostObject(functions: Readonly<Record<string, HostFunction>>): QuickJSHandle {
     const context = this.#context
     return this.#run(() => {
@@ -240,7 +240,7 @@ export class Realm {
     })
   }
 
-  /** The number that a handle stands for; frees it. */
+  /** Returns the number that a handle stands for; frees it. */
   number(handle: QuickJSHandle): number {
     const value = this.#context.typeof(handle) === 'number' ? this.#context.getNumber(handle) : Number.NaN
     handle.dispose()
@@ -248,8 +248,8 @@ export class Realm {
   }
 
   /**
-   * The string that a handle stands for; frees it.
-   * @throws TraceError when it is none, or `isAllowed` does not take its length
+   * Returns the string that a handle stands for; frees it.
+   * @throws TraceError when it is not a string, or `isAllowed` rejects its length
    */
   text(handle: QuickJSHandle, isAllowed: (length: number) => boolean): string | undefined {
     return this.#run(() => {
@@ -291,7 +291,7 @@ export class Realm {
     const type = this.#context.typeof(handle)
     if (type === 'string') return this.#context.getString(handle)
     if (type === 'number') return this.#context.getNumber(handle)
-    throw new TypeError(`a ${type} in place of a string or number`)
+    throw new TypeError(`a ${type} instead of a string or number`)
   }
 
   #unwrap(result: ReturnType<QuickJSContext['callFunction']>): QuickJSHandle {
@@ -301,7 +301,7 @@ export class Realm {
     throw new TraceError(text)
   }
 
-  /** As scripts see it: `TypeError: not a function`. Getters of the error may run. */
+  /** Describes an error as scripts see it: `TypeError: not a function`. Getters of the error may run. */
   #describe(error: QuickJSHandle): string {
     const parts = ['name', 'message'].map((name) =>
       this.#context.getProp(error, name).consume((value) => {

@@ -22,11 +22,11 @@ import { serve } from '../../wire/port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from '../../wire/sharedMemory.ts'
 
 /**
- * The background thread has the work on the database that can wait for ever, at the lowest priority:
+ * The background thread does the work on the database that can wait forever, at the lowest priority:
  *
- * It reads every table and segment again and again, slowly, and checks their checksums: damage in what nobody reads is found while other
- * nodes and backups are still good. For that it only reads files, and damage ends the node. Of what the operating system holds in memory
- * it sees that copy, which is the one that LevelDB reads.
+ * It reads every table and segment again and again, slowly, and checks their checksums. So it finds damage in data that no one
+ * reads, while other nodes and backups are still good. For that it only reads files, and damage ends the node. Where the
+ * operating system holds a file in memory, the thread sees that copy, which is also the one that LevelDB reads.
  *
  * It makes the files of segments and of their hashes, for the executor to list (src/chain/segments/moveBlocks.ts, makeHashFiles.ts). And
  * it verifies old blocks that peers gave (src/chain/store/olderBlocks.ts).
@@ -76,7 +76,7 @@ function* scrubFiles(): Generator<number, void, void> {
     try {
       yield* verifySegmentFile(path)
     } catch (error) {
-      // The executor removes files of blocks that are not kept any more.
+      // The executor removes files of blocks that are no longer retained.
       if (hasSegmentFile(path)) throw error
     }
   }
@@ -86,7 +86,10 @@ function* scrubFiles(): Generator<number, void, void> {
 const LOOK_MS = 5_000
 const RETRY_MS = 3_600_000
 
-/** The work on a segment rests as long as it was busy, so that it takes half of a processor at most. */
+/**
+ * Returns a pause that lasts as long as the work on a segment was busy, so that it takes at most
+ * half of a processor.
+ */
 function createPause(): () => Promise<void> {
   let sinceMs = performance.now()
   return async () => {
@@ -125,7 +128,7 @@ async function makeSegmentsForEver(): Promise<void> {
   }
 }
 
-/** Lists in it do not change meanwhile, and of a file that is removed it can be told that it was dropped. */
+/** Runs work on a snapshot: its lists do not change meanwhile, and a removed file can be recognized as dropped. */
 async function withSnapshot<T>(database: Database, work: (view: DatabaseReader) => Promise<T>): Promise<T> {
   const view = database.snapshot()
   try {
@@ -145,7 +148,7 @@ const log = createLogger(data.log, { thread: 'background' })
 let segments: Promise<void> = Promise.resolve()
 
 const service = {
-  /** What is right of the blocks, or what is false; see `verifyOlderBlocks`. */
+  /** Returns the blocks that are valid, or the fault; see `verifyOlderBlocks`. */
   verifyOlderBlocks: async (
     packed: PackedOlderBlocks,
     start: OlderBlocksStart,

@@ -34,7 +34,10 @@ interface PoolSource extends CandidateSource {
   readonly postpone: NonNullable<CandidateSource['postpone']>
 }
 
-/** The mempool as the executor sees it. No answer is waited for longer than its deadline: strangers feed the pool's thread. */
+/**
+ * Returns the mempool as the executor sees it. No answer is awaited beyond its deadline: strangers
+ * feed the pool's thread.
+ */
 export function createCandidateSource(options: CandidateSourceOptions): PoolSource {
   const { pool, isEmpty, notify, after, onLate } = options
   const within = <T>(answer: Promise<T>, asked: 'candidates' | 'senders', milliseconds: number, late: T): Promise<T> =>

@@ -33,8 +33,8 @@ import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 const UPGRADE_HALT_MS = 5_000
 
 /**
- * After a write that failed, the next question of consensus is answered with the error, and the node stops. Where none comes in this
- * time, the thread ends; what it executes meanwhile must not come upon a closed database.
+ * After a write that failed, the next request of consensus is answered with the error, and the node stops. Where no request
+ * comes in this time, the thread ends; work that it executes meanwhile must not hit a closed database.
  */
 const WRITE_FAILURE_MS = 2_000
 
@@ -52,7 +52,7 @@ export interface ExecutorData {
   readonly engine: EngineChoice
   /** executes each block too */
   readonly shadow: EngineChoice | undefined
-  /** the threads that execute beside this one; undefined: there are none */
+  /** the threads that execute alongside this one; undefined: there are no such threads */
   readonly speculators: SpeculatorLinks | undefined
   readonly pool: MessagePort
   readonly poolFilling: PoolFilling
@@ -82,7 +82,9 @@ const parallel =
       metrics.speculationsTotal.inc({ outcome: 'alone' }, alone)
     },
     onEnd: () =>
-      log.error('a thread that executes beside the executor has ended: it executes alone until the next start'),
+      log.error(
+        'a further execution thread (EXECUTION_THREADS) has ended: blocks are executed in one thread until the next start',
+      ),
   })
 
 let haltTimer: NodeJS.Timeout | undefined
@@ -108,7 +110,7 @@ const executor = await openExecutor({
     },
     onLate: (asked) => {
       metrics.lateAnswersTotal.inc({ asked })
-      log.warn({ asked }, 'the pool did not answer in time: the block is made or checked without it')
+      log.warn({ asked }, 'the pool did not answer in time: the block is built or checked without the answer')
     },
   }),
   pruning: data.config.pruning,
@@ -148,12 +150,12 @@ const executor = await openExecutor({
     stopped: ({ place, height, transaction }) => {
       metrics.stoppedTotal.inc({ place })
       const hash = transaction === undefined ? {} : { transaction: bytesToHex(transaction) }
-      log.warn({ place, height, ...hash }, 'execution was stopped because it takes too long')
+      log.warn({ place, height, ...hash }, 'execution was stopped because it took too long')
     },
     unforeseen: ({ place, height, transaction, error }) => {
       metrics.unforeseenTotal.inc({ place })
       const hash = transaction === undefined ? {} : { transaction: bytesToHex(transaction) }
-      log.error({ place, height, ...hash, error }, 'an unforeseen error in a block')
+      log.error({ place, height, ...hash, error }, 'unforeseen error in a block: report this line with its stack')
     },
   },
 })

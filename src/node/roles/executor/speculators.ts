@@ -8,7 +8,7 @@ import { createTableMemory, type TableMemory } from '../../../execution/parallel
 import { channel, type Started, type StartThread } from '../../start/spawn.ts'
 import type { SpeculatorData, SpeculatorService } from '../speculator/speculator.ts'
 
-/** What the executor has of the threads that execute beside it. */
+/** The executor's links to the threads that execute alongside it. */
 export interface SpeculatorLinks {
   readonly memory: TableMemory
   /** one for each thread, to which it moves with these */
@@ -40,7 +40,7 @@ export function startSpeculators(
 }
 
 /**
- * The executor's end.
+ * Connects the executor with the speculators.
  * @param onEnd one of the threads has ended: from now on the executor executes alone
  */
 export function connectSpeculators(
@@ -67,7 +67,7 @@ export function connectSpeculators(
       close()
       onEnd()
     })
-    // Its messages keep no process alive; there are none.
+    // It carries no messages, and must not keep the process alive.
     port.unref()
   }
   const execution = createParallelExecution({

@@ -52,7 +52,7 @@ const network = await peerErrors.start(() =>
         ...data,
         ...data.chain,
         version: VERSION,
-        // The lowest block that it serves is none that there is.
+        // It serves no blocks: the lowest is above the highest.
         blocks: () => ({ base: 1, height: 0, read: () => undefined, close: async () => undefined }),
         snapshots: NO_SNAPSHOTS,
         lightBlocks: () => undefined,

@@ -15,10 +15,11 @@ const RUN_MS = 200
 const TURN_MS = 10
 
 /**
- * The application in the executor thread, for consensus in the main thread. A block's transactions travel as one array, and only
- * once: both threads number the lists of transactions, and a block that the executor has proposed or checked is decided by the
- * number of its list. The blocks of a run, which come from peers, travel whole in one array. {@link applicationService} is the other
- * end.
+ * Returns the application in the executor thread, for consensus in the main thread. A block's
+ * transactions travel as one array, and only once: both threads number the lists of transactions,
+ * and a block that the executor has proposed or checked is decided by the number of its list. The
+ * blocks of a run, which come from peers, travel whole in one array. {@link applicationService} is
+ * the other end.
  */
 export function executorApplication(executor: Remote<ApplicationService>): Application {
   /** numbers of the lists that the executor got or gave */
@@ -72,8 +73,8 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
 export type ApplicationService = ReturnType<typeof applicationService>
 
 /**
- * The executor thread's end of {@link executorApplication}: serves its application and keeps the newest lists of transactions, each
- * under the number that the main thread gave it.
+ * Serves the executor thread's end of {@link executorApplication}, and keeps the newest lists of
+ * transactions, each under the number that the main thread gave it.
  */
 export function applicationService(application: Application) {
   let runEndsMs = 0
@@ -101,7 +102,7 @@ export function applicationService(application: Application) {
   }
   const listOf = (number: number | undefined, packed: PackedBytes | undefined): readonly Uint8Array[] => {
     const txs = packed === undefined ? lists.get(number ?? 0) : unpackBytes(packed)
-    if (txs === undefined) throw new Error('a block came without its transactions, but they are not here')
+    if (txs === undefined) throw new Error('a block arrived without its transactions, which this thread does not have')
     return txs
   }
 

@@ -19,12 +19,12 @@ import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes
 import type { PackedOlderBlocks } from '../../wire/packedOlderBlocks.ts'
 import { notify, type Remote, serve } from '../../wire/port.ts'
 
-/** What the network thread asks of the main thread. */
+/** Requests of the network thread to the main thread. */
 export type EvidenceService = {
   readonly evidence: (peer: PeerId, bytes: Uint8Array) => Promise<'accept' | 'ignore' | 'reject'>
 }
 
-/** What the main thread asks of the network thread, which serves it with more (`NetworkService`). */
+/** Requests of the main thread to the network thread, which also serves others (`NetworkService`). */
 export type NetworkCalls = {
   readonly fetchBlocks: (peer: PeerId, request: BlockRequest) => Promise<PackedBlocks>
   readonly punish: (peer: PeerId, what: Misbehaviour, reason: string) => void
@@ -39,7 +39,7 @@ interface PackedBlocks extends Omit<FetchedBlocks, 'blocks'> {
   readonly packed: PackedBytes
 }
 
-/** What happened in the network thread. A session has a number (`handle`) in place of its peer's long ID. */
+/** An event in the network thread. A session has a number (`handle`) instead of its peer's long ID. */
 type NetworkEvent =
   | { readonly kind: 'joined'; readonly handle: number; readonly peer: PeerDescription }
   | { readonly kind: 'left'; readonly handle: number }
@@ -83,8 +83,9 @@ export interface NetworkTransport extends Transport {
 }
 
 /**
- * The network thread as consensus and block sync in the main thread use it. Messages that they send in one turn of the event loop
- * go there together. {@link NetworkReports} is the other end.
+ * Returns the network thread as consensus and block sync in the main thread use it. Messages that
+ * they send in one turn of the event loop go there together. {@link NetworkReports} is the other
+ * end.
  */
 export function createNetworkTransport(options: NetworkTransportOptions): NetworkTransport {
   const { service, control, reports } = options
@@ -167,7 +168,10 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
   }
 }
 
-/** The message, or what is wrong with the bytes. They are copied: consensus may keep a message long after the report it came in. */
+/**
+ * Returns the message, or what is wrong with the bytes. They are copied: consensus may keep a
+ * message long after the report it came in.
+ */
 function decode(bytes: Uint8Array): ConsensusMessage | string {
   try {
     return decodeConsensusMessage(bytes.slice())
@@ -200,8 +204,8 @@ interface Waiting {
 
 /**
  * The network thread's end of {@link createNetworkTransport}: reports to the main thread what peers do. The events of one turn of the
- * event loop are sent in few reports, their messages in one array. It counts what the main thread has not handled yet, so that a peer
- * that sends faster than the main thread can handle has to wait.
+ * event loop are sent in few reports, their messages in one array. It counts the messages that the main thread has not handled yet, so
+ * that a peer that sends too fast for the main thread has to wait.
  */
 export class NetworkReports {
   readonly #port: Pick<MessagePort, 'postMessage'>

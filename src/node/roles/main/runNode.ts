@@ -42,7 +42,7 @@ import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
-/** Milliseconds in which consensus finishes the block that it is deciding; then the stop goes on without it. */
+/** Milliseconds in which consensus finishes the block that it is deciding; then the stop continues without it. */
 const CONSENSUS_STOP_MS = 2_000
 /** Hosts that mean every interface. */
 const ANY_HOST = new Set(['0.0.0.0', '::'])
@@ -62,19 +62,19 @@ interface NodeOptions {
 /**
  * Runs the node in an opened home:
  *
- * 1. Restores a snapshot, where the settings ask for one: then there is another database. Executes blocks of a web server, where the
- *    settings name one.
+ * 1. Restores a snapshot, where the settings ask for one: then there is another database. Executes blocks from a web server, where
+ *    the settings name one.
  * 2. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
  * 3. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
  * 4. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on. Once
- *    it takes part, a node that began with a snapshot fetches older headers too.
+ *    it takes part, a node that started from a snapshot fetches older headers too.
  * 5. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 6. Starts what reports on the running node: metrics server and heartbeat.
  *
- * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
- * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
- * Every step has a limit of time, so a stop takes seconds at most: then the process ends without what is still busy.
+ * A stop, or a step that fails, undoes these steps in reverse. So nothing reports on a node that stops, and consensus decides no
+ * block that the executor could not store. The home's lock is released last, since until then another process must not open the
+ * database. Every step has a time limit, so a stop takes seconds at most: then the process ends without waiting for busy threads.
  * @throws the signal's reason; what a step throws
  */
 export async function runNode(config: Config, home: Home, logger: Logger, end: NodeOptions): Promise<RunningNode> {
@@ -102,14 +102,14 @@ async function start(
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
-  // From 0 on: an alert sees a number rise, not appear.
+  // They start at 0, since an alert sees a number rise, not appear.
   for (let i = 0; i < config.rpc.viewThreads; i++) metrics.threadRestartsTotal.inc({ name: `view-${i}` }, 0)
   for (let i = 0; i < config.rpc.socketThreads; i++) metrics.threadRestartsTotal.inc({ name: `socket-${i}` }, 0)
   const { connected, seconds, lost } = home.signerPort?.metrics ?? createSignerMetrics()
   threadMetrics.registry.registerMetric(connected)
   threadMetrics.registry.registerMetric(seconds)
   threadMetrics.registry.registerMetric(lost)
-  // Without the threads that count them they are there too, as zeros.
+  // Without the threads that count them, these metrics exist too, as zeros.
   if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
   if (config.tracing === undefined) createTracingMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
@@ -127,7 +127,7 @@ async function start(
 
   // 1.
   if (asksForSnapshot(config) || existsSync(paths.restoringDb)) {
-    // Most starts need none of it, and loading it takes a tenth of a second.
+    // Most starts do not need this module, and loading it takes a tenth of a second.
     const { beginFromSnapshot } = await import('../../start/beginFromSnapshot.ts')
     await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
   }
@@ -169,12 +169,13 @@ async function start(
     genesisPath: paths.genesis,
     onRestart: (thread, error, waitMs) => {
       metrics.threadRestartsTotal.inc({ name: thread })
-      logger.error({ name: thread, error, waitMs }, 'a thread for clients has ended and is started again')
+      logger.error({ name: thread, error, waitMs }, 'a client thread has ended and is started again')
     },
     network: networkIdentity(config, home),
     signal,
     onThreadsLeft: (late) => {
-      if (late.length > 0) logger.warn({ late }, 'threads did not close in time: the process ends without them')
+      if (late.length > 0)
+        logger.warn({ late }, 'threads did not close in time: the process ends without waiting for them')
       onThreadsLeft()
     },
   })
@@ -236,7 +237,7 @@ async function start(
     const stopped = started.stop().then(() => true)
     const isInTime = await Promise.race([stopped, setTimeout(CONSENSUS_STOP_MS, false, { ref: false })])
     if (isInTime) return
-    logger.warn('the block under way takes too long: the next start executes it from the write-ahead log')
+    logger.warn('the current block takes too long: the next start executes it from the write-ahead log')
     onThreadsLeft()
   })
 
@@ -273,7 +274,7 @@ async function start(
         columns: () => threads.columnBytes(),
         directories: { segments: join(paths.db, 'segments'), wal: paths.wal, snapshots: paths.snapshots },
         show: (column, bytes) => metrics.diskBytes.set({ column }, bytes),
-        onError: (error) => logger.warn({ error }, 'what the node takes on the disk could not be measured'),
+        onError: (error) => logger.warn({ error }, 'the disk usage of the node could not be measured'),
       }),
     )
   }
@@ -306,9 +307,9 @@ async function start(
 }
 
 /**
- * The end of a running node: `stop`, or `died`, which rejects when the node cannot go on. `ended` resolves after a stop and rejects
- * after a failure, which names the damaged file of the database where it can; a stop signal during the end of a failed node does not make
- * it a success.
+ * Ends a running node: by `stop`, or when `died` rejects because the node cannot continue. `ended` resolves after a stop and
+ * rejects after a failure. Where it can, the error names the damaged file of the database. A stop signal while a failed node
+ * ends does not make it a success.
  */
 function endOf(died: Promise<never>, undo: UndoList, home: Home, logger: Logger): Pick<RunningNode, 'ended' | 'stop'> {
   const ended = Promise.withResolvers<void>()
@@ -323,7 +324,7 @@ function endOf(died: Promise<never>, undo: UndoList, home: Home, logger: Logger)
   died.catch(async (error: unknown) => {
     if (stopping !== undefined) return
     hasFailed = true
-    logger.fatal({ error }, 'the node cannot go on and stops')
+    logger.fatal({ error }, 'the node cannot continue and stops')
     tellSupervisor(error, home, logger)
     await stop().catch((stopError: unknown) => logNotStopped(logger, stopError))
     ended.reject(nameDamagedFile(error, home.paths.db))
@@ -334,18 +335,21 @@ function endOf(died: Promise<never>, undo: UndoList, home: Home, logger: Logger)
   }
 }
 
-/** Where the node ends because it needs another version, a file says which. */
+/** Writes which version the node needs to a file, if it ends because of an upgrade. */
 function tellSupervisor(error: unknown, { paths }: Home, logger: Logger): void {
   const upgrade = upgradeNeededBy(error)
   if (upgrade === undefined) return
   try {
     writeUpgradeInfo(paths.upgradeInfo, upgrade)
   } catch (writeError) {
-    logger.error({ error: writeError, path: paths.upgradeInfo }, 'a supervisor cannot be told of the upgrade')
+    logger.error(
+      { error: writeError, path: paths.upgradeInfo },
+      'the file that tells a supervisor about the upgrade could not be written',
+    )
   }
 }
 
-/** When the node stops because of a failure, that is the error to report; what then fails to stop is only logged. */
+/** Only logs errors of the stop itself: after a failure, the failure is the error to report. */
 function logNotStopped(logger: Logger, error: unknown): void {
   logger.error({ error }, 'the node did not stop cleanly')
 }
@@ -375,7 +379,7 @@ function createUndoList(): UndoList {
   }
 }
 
-/** Where a client on this machine reaches a listener. */
+/** Returns the URL at which a client on this machine reaches a listener. */
 function urlOf(listener: { readonly host: string; readonly port: number }): string {
   const host = ANY_HOST.has(listener.host) ? 'localhost' : listener.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}/`

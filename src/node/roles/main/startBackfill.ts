@@ -16,7 +16,7 @@ export interface BackfillParts {
   readonly isInStep: () => boolean
   readonly metrics: Pick<ConsensusMetrics, 'backfillHeight' | 'backfillBlocksTotal'>
   readonly log: Logger
-  /** it cannot go on */
+  /** it cannot continue */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -59,6 +59,6 @@ export function startBackfill({ chainId, threads, isInStep, metrics, log, onFail
     },
     signal,
   ).catch(fail)
-  // What a peer has not answered yet, nobody waits for.
+  // Nothing waits for requests that a peer has not answered yet.
   return () => stopping.abort()
 }

@@ -47,7 +47,7 @@ interface ConsensusParts {
   readonly roundEvents: RoundEventSink
   readonly logger: Logger
   readonly onSyncStatus: (status: SyncStatus) => void
-  /** consensus or block sync cannot go on */
+  /** consensus or block sync cannot continue */
   readonly onHalt: (error: Error) => void
   /** ends the replay of the write-ahead log */
   readonly signal: AbortSignal
@@ -64,7 +64,7 @@ export interface RunningConsensus {
  *
  * 1. Opens consensus, which first executes the blocks that its write-ahead log holds and the database lacks. No messages of peers arrive yet,
  *    and there is no follower to notify of these blocks.
- * 2. Gives the network the validators of the newest block, for which it reserves connections.
+ * 2. Passes the network the validators of the newest block, for which it reserves connections.
  * 3. Makes the follower, which decides whether the node syncs blocks or takes part in consensus.
  * 4. Listens to the network, whose events go to both. What has arrived since the threads started waits until now.
  * 5. Starts the follower, which may ask peers for blocks at once.
@@ -192,7 +192,7 @@ function traceDecision(traces: RoundTraces, { decided: { block, seenCommit }, ti
   })
 }
 
-/** The directory is a copy: says when its validator signs, if it is one. */
+/** Warns that the directory is a copy, and says when its validator signs, if the node has one. */
 function warnOfCopy(
   log: Logger,
   validators: ValidatorSet,
@@ -200,11 +200,11 @@ function warnOfCopy(
 ): void {
   if (decidesAlone(validators, publicKey)) {
     log.warn(
-      'this directory is a copy, so its validator signs nothing; as it alone decides the blocks, there will be none: when the original ' +
-        'is stopped for good, run coind start --signer-moved',
+      'this directory is a copy, so its validator signs nothing, and no other can decide blocks: when the original is stopped ' +
+        'permanently, run coind start --signer-moved',
     )
   } else if (validators.validators.some((validator) => equalBytes(validator.address, address))) {
-    log.warn('this directory is a copy: its validator signs nothing before blocks are decided without its key')
+    log.warn('this directory is a copy: its validator signs nothing until blocks are decided without its key')
   }
 }
 
@@ -222,7 +222,7 @@ interface Decisions {
   onDecided(event: DecidedEvent): void
 }
 
-/** What the main thread keeps of decided blocks: the newest one, metrics, lines of the log. */
+/** Follows decided blocks in the main thread: remembers the newest one, counts metrics, and logs. */
 export function followDecisions(
   { height, appHash, lastBlockTimeMs }: ApplicationInfo,
   metrics: ConsensusMetrics,
@@ -250,8 +250,8 @@ export function followDecisions(
 }
 
 /**
- * One line a block. Empty blocks are logged at debug level, as there are 216,000 of them a day, and so are synced ones: block sync logs
- * its own progress.
+ * Logs one line per block. Empty blocks are logged at debug level, as there are 216,000 per day, and so are synced ones:
+ * block sync logs its own progress.
  */
 function logDecision(log: Logger, { decided, result, source, timings }: DecidedEvent): void {
   const { header, txs } = decided.block

@@ -2,7 +2,7 @@ import { entryHash } from '../../../chain/block/entries.ts'
 import type { Application } from '../../../consensus/application.ts'
 import { epochMs, type Tracer } from '../../../telemetry/spans.ts'
 
-/** The executor's part of traces: what it does for a block, and in the traces of its transactions the same. */
+/** Records the executor's part of traces: its work for a block, also in the traces of the block's transactions. */
 export function traceApplication(application: Application, tracer: Tracer): Application {
   const record = (
     name: string,

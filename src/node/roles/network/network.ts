@@ -47,7 +47,7 @@ export interface NetworkData {
   readonly publishedHeight: PublishedHeight
   /** 32 bytes: the node key's seed */
   readonly seed: Uint8Array
-  /** made with the validator's key, which stays in the main thread; undefined: the node has none */
+  /** made with the validator's key, which stays in the main thread; undefined: the node has no such key */
   readonly validator: ValidatorProof | undefined
   readonly moniker: string
   readonly listen: PeerAddress

@@ -10,9 +10,9 @@ export interface PeerErrors {
 }
 
 /**
- * For a thread that runs libp2p. Its streams throw from timers and events of their own when a connection breaks at the wrong moment. A peer
- * causes such errors, and no peer may end the node: they are counted and logged. A bug of this software is no such error: nobody knows what
- * it has left undone.
+ * Handles uncaught errors of a thread that runs libp2p. Its streams throw from their own timers and events when a connection
+ * breaks at the wrong moment. Peers cause such errors, and no peer may end the node: they are counted and logged. A bug of
+ * this software is different and ends the node, since no one knows what it has left undone.
  */
 export function survivePeerErrors({
   metrics,
@@ -27,7 +27,7 @@ export function survivePeerErrors({
       return
     }
     metrics.errorsTotal.inc()
-    log.error({ error }, 'an error that a peer has caused')
+    log.error({ error }, 'a peer has caused an error in the network thread')
   }
   const endSurvival = (): void => {
     process.off('uncaughtException', onUncaught)
@@ -37,7 +37,7 @@ export function survivePeerErrors({
   process.on('unhandledRejection', onUncaught)
 
   const onDefect = (error: Error): void => {
-    log.error({ error }, 'an unforeseen error in the network thread')
+    log.error({ error }, 'unforeseen error in the network thread: report this line with its stack')
     endSurvival()
     setImmediate(() => {
       throw error

@@ -57,7 +57,7 @@ let workingSinceMs = performance.now()
 async function rest(signal: AbortSignal): Promise<void> {
   const workedMs = performance.now() - workingSinceMs
   if (workedMs < WORK_MS) return
-  // A rest that is aborted is over: whoever aborted it says what follows.
+  // An aborted rest just ends: the code that aborted it decides what follows.
   await sleep(workedMs, undefined, { signal }).catch(() => undefined)
   workingSinceMs = performance.now()
 }

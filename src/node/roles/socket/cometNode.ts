@@ -9,7 +9,10 @@ import { type CopyChannel, createCopyChannel, publishCopies, readCopies } from '
 import { notify, serve } from '../../wire/port.ts'
 import { createRoundEventChannel, type RoundEventChannel } from '../../wire/roundEvents.ts'
 
-/** What socket threads hear of consensus and peers: copies of the round, of what other threads owe and of the peers, and events of rounds. */
+/**
+ * State of consensus and peers that socket threads receive: copies of the round, of other threads'
+ * unanswered requests and of the peers, and the events of rounds.
+ */
 export interface NodeCopies {
   readonly roundState: CopyChannel
   readonly network: CopyChannel
@@ -24,17 +27,26 @@ export function createNodeCopies(socketThreads: number, periodMs?: number): Node
   return { roundState: channel(), network: channel(), silence: channel(), roundEvents }
 }
 
-/** The only thing that a socket thread sends to the main thread: evidence that `createBroadcastEvidenceMethod` lets through. */
+/**
+ * The only message from a socket thread to the main thread: evidence that
+ * `createBroadcastEvidenceMethod` has accepted.
+ */
 type EvidenceSink = {
   readonly addEvidence: (evidence: Uint8Array) => void
 }
 
-/** Takes evidence from a socket thread in the main thread. It is valid, but may be known already. */
+/**
+ * Takes evidence from a socket thread in the main thread. It is valid, but may be known already.
+ */
 export function serveEvidence(port: MessagePort, add: (evidence: Evidence) => void): void {
   serve<EvidenceSink>(port, { addEvidence: (bytes) => add(decodeEvidence(bytes)) })
 }
 
-/** Publishes the round for socket threads. @param state undefined while consensus does not run. @returns ends it */
+/**
+ * Publishes the round for socket threads.
+ * @param state undefined while consensus does not run
+ * @returns a function that ends it
+ */
 export function publishRoundState(
   copies: NodeCopies,
   state: () => RoundStateView | undefined,
@@ -46,12 +58,18 @@ export function publishRoundState(
   })
 }
 
-/** Publishes the peers for socket threads, from the network thread. @returns ends it */
+/**
+ * Publishes the peers for socket threads, from the network thread.
+ * @returns a function that ends it
+ */
 export function publishNetInfo(copies: NodeCopies, read: () => NetInfo): () => void {
   return publishCopies(copies.network, read)
 }
 
-/** What a socket thread knows of consensus and the network. @param main the other end of {@link serveEvidence}'s port */
+/**
+ * Connects a socket thread to consensus and the network.
+ * @param main the other end of {@link serveEvidence}'s port
+ */
 export function connectCometNode(copies: NodeCopies, main: MessagePort): CometNode & { close(): void } {
   const roundState = readCopies<RoundStateJson | undefined>(copies.roundState)
   const network = readCopies<NetInfo>(copies.network)

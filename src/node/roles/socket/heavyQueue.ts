@@ -1,24 +1,30 @@
-/** `trace`: collects what code does, step by step, which takes far more memory than its answer. */
+/** `trace`: collects each step of the code, which takes far more memory than the answer. */
 type TaskKind = 'heavy' | 'trace'
 
 /** A task that may have to wait. */
 export interface HeavyTask {
-  /** whose task it is: clients take turns */
+  /** the client that the task counts for: clients take turns */
   readonly client: string
-  /** the tasks of a kind have a limit of their own */
+  /** each kind of task has a limit of its own */
   readonly kind: TaskKind
-  /** of the parameters, which are kept while the task waits; only asked for when it has to */
+  /**
+   * bytes of the parameters, which are in memory while the task waits; only called when it has to
+   * wait
+   */
   readonly bytes: () => number
-  /** on the queue's clock: from then on nobody waits for the result */
+  /** on the queue's clock: from then on the result is not needed */
   readonly deadlineMs: number
-  /** aborted when nobody waits for the result any more */
+  /** aborted when the result is no longer needed */
   readonly signal: AbortSignal
 }
 
 interface HeavyQueueOptions {
-  /** tasks that run at the same time: of all clients, of one, and of those the traces */
+  /** tasks that run at the same time: of all clients, of one client, and traces of all clients */
   readonly maxRunning: { readonly all: number; readonly client: number; readonly traces: number }
-  /** of all waiting tasks, each with its parameters and {@link PLACE_BYTES}: it bounds their number as well */
+  /**
+   * of all waiting tasks, each with its parameters and {@link PLACE_BYTES}; it limits their number
+   * as well
+   */
   readonly maxWaitingBytes: number
   readonly monotonicMs: () => number
   readonly observer?: {
@@ -29,8 +35,9 @@ interface HeavyQueueOptions {
 }
 
 /**
- * Why a task was not run: its time was over, nobody waits for it any more, or there was no place for it (or no longer, because clients with
- * fewer waiting tasks came).
+ * Why a task was not run: `expired`: its time was over; `cancelled`: its result was no longer
+ * needed; `refused`: there was no place for it, or it lost its place because clients with fewer
+ * waiting tasks came.
  */
 export type DropReason = 'expired' | 'cancelled' | 'refused'
 
@@ -44,12 +51,12 @@ export class TaskDropped extends Error {
   }
 }
 
-/** What a waiting task takes at least; a MiB has 32 places. */
+/** Minimum memory of a waiting task; a MiB has 32 places. */
 export const PLACE_BYTES = 32_768
 /**
- * A client is saturated when its oldest task has waited longer: it sends more than is done, so that all of its tasks would end late if the
- * oldest went first. Its newest go first then, and have an answer while somebody waits for it; the oldest expire (adaptive LIFO, as in
- * Facebook's "Fail at Scale").
+ * A client is saturated when its oldest task has waited longer: it sends more than can be done, so
+ * if the oldest went first, all of its tasks would end late. Then its newest go first, and their
+ * answers come in time; the oldest expire (adaptive LIFO, as in Facebook's "Fail at Scale").
  */
 const SATURATED_MS = 1_000
 
@@ -70,11 +77,13 @@ interface ClientLine {
 
 /**
  * Runs a limited number of tasks at a time. Others wait:
- * - Each client that waits gets a turn after the other, for its traces and for its other tasks; of each the oldest goes first, or the
- *   newest while it is saturated. Those of a client, and traces, that have reached their limit wait on, and the others pass them.
+ * - Clients get turns one after the other, for their traces and for their other tasks. A client's
+ *   oldest task goes first, or its newest while it is saturated. Clients and traces that have
+ *   reached their limit continue to wait, and others pass them.
  * - A task whose time is over, or that is cancelled, is dropped and never runs.
- * - When there is no place for a new task, the client that takes most of the places loses its oldest ones to it, as long as it has more
- *   than the client of the new task then has. Where no other client has more, the new task is refused.
+ * - When there is no place for a new task, the client with the most places loses its oldest tasks,
+ *   as long as it then still has more places than the new task's client. When no other client has
+ *   more, the new task is refused.
  */
 export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, observer }: HeavyQueueOptions) {
   /** by {@link lineOf}, in the order of their turns */
@@ -94,7 +103,7 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     (ofClients.get(client) ?? 0) < maxRunning.client &&
     (kind !== 'trace' || traces < maxRunning.traces)
 
-  /** @param change 1 when a task begins, -1 when it has ended */
+  /** @param change 1 when a task starts, -1 when it has ended */
   const count = ({ client, kind }: HeavyTask, change: 1 | -1): void => {
     running += change
     if (kind === 'trace') traces += change
@@ -124,7 +133,10 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     report()
   }
 
-  /** Tasks have about as much time as each other: those that came first expire first. */
+  /**
+   * Drops expired tasks. Tasks have about as much time as each other: those that came first expire
+   * first.
+   */
   const dropExpired = (): void => {
     const nowMs = monotonicMs()
     for (const task of waiting) {
@@ -133,7 +145,10 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     }
   }
 
-  /** The task whose turn it is in a line. Deadlines need not be in order: those that came late with little time left are dropped here. */
+  /**
+   * Returns the task whose turn it is in a line. Deadlines need not be in order: tasks that came
+   * late with little time left are dropped here.
+   */
   const nextOf = ({ tasks }: ClientLine, nowMs: number): WaitingTask | undefined => {
     for (let [oldest] = tasks; oldest !== undefined; [oldest] = tasks) {
       const task = nowMs - oldest.sinceMs > SATURATED_MS ? tasks.at(-1)! : oldest
@@ -158,7 +173,7 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     return undefined
   }
 
-  /** The tasks that have to go for a new task; undefined: it is to be refused itself. */
+  /** Returns the tasks to drop for a new task; undefined: the new task has to be refused. */
   const tasksInTheWay = (added: HeavyTask, addedWeight: number): readonly WaitingTask[] | undefined => {
     if (weight + addedWeight <= maxWaitingBytes) return []
     const own = (lines.get(lineOf(added))?.weight ?? 0) + addedWeight
@@ -202,7 +217,9 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
       report()
     })
 
-  /** Hands the place straight to tasks that wait: one that comes now cannot take it in between. */
+  /**
+   * Hands the place straight to waiting tasks: a task that arrives now cannot take it in between.
+   */
   const release = (task: HeavyTask): void => {
     count(task, -1)
     for (let next = takeNext(); next !== undefined; next = takeNext()) {
@@ -213,10 +230,7 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
   }
 
   return {
-    /**
-     * Runs `work` once it is the task's turn.
-     * @throws TaskDropped (rejects) when it was not run
-     */
+    /** Runs `work` once it is the task's turn. @throws TaskDropped (rejects) when it was not run */
     run: async <T>(task: HeavyTask, work: () => Promise<T>): Promise<T> => {
       if (task.signal.aborted) throw dropped('cancelled')
       if (task.deadlineMs <= monotonicMs()) throw dropped('expired')

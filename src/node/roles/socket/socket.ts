@@ -62,35 +62,36 @@ import { createViewCompressor } from './viewCompressor.ts'
 import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
 
 /**
- * A socket thread serves clients: HTTP and WebSocket, JSON-RPC, CometBFT's RPC and REST. It answers short reads itself, hands
- * transactions to the pool and everything longer to the view threads.
+ * Data of a socket thread, which serves clients: HTTP and WebSocket, JSON-RPC, CometBFT's RPC and
+ * REST. It runs short reads itself, hands transactions to the pool, and everything longer to the
+ * view threads.
  */
 export interface SocketData extends RpcThreadData {
   /** for short calls */
   readonly engine: EngineChoice
   /** among the socket threads: the first one has the filters of all */
   readonly index: number
-  /** how many there are; their ports come by `connectView` */
+  /** number of view threads; their ports come by `connectView` */
   readonly viewThreads: number
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
-  /** counts the clients that want them */
+  /** counts the clients that want these transactions */
   readonly pendingWatch: Watchers
   readonly host: string
   readonly port: number
-  /** undefined: no gRPC but for browsers */
+  /** undefined: no gRPC, except gRPC-Web */
   readonly grpcPort: number | undefined
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
-  /** requests a second of one client; 0: no limit */
+  /** requests per second of one client; 0: no limit */
   readonly rateLimit: number
   readonly trustedProxies: readonly AddressRange[]
   readonly corsOrigins: readonly string[]
   readonly namespaces: readonly Namespace[]
   readonly rights: CallRights
-  /** in the first socket thread, where there is one */
+  /** only in the first socket thread, if the node has a private listener */
   readonly privateListener: PrivateListenerConfig | undefined
-  /** of consensus and of the network */
+  /** copies of the state of consensus and the network */
   readonly copies: NodeCopies
   /** to the main thread, for new evidence */
   readonly main: MessagePort
@@ -101,22 +102,34 @@ export interface SocketData extends RpcThreadData {
 
 export type SocketService = typeof service
 
-/** How long clients wait for the first block of a fresh chain; after that they are served without one. */
+/**
+ * How long clients wait for the first block of a fresh chain; after that they are served without
+ * one.
+ */
 const FIRST_BLOCK_WAIT_MS = 3_000
 
-/** Memory that this thread gives to what clients ask it to remember. */
+/** Memory of this thread for criteria and queries of clients' filters and subscriptions. */
 const CRITERIA_BYTES = 64 * 1_048_576
 
-/** Memory for answers about decided blocks: a full block with its transactions and receipts takes up to a megabyte, most take little. */
+/**
+ * Memory for cached answers about decided blocks: a full block with its transactions and receipts
+ * takes up to a megabyte, most answers take little.
+ */
 const KEPT_ANSWERS_BYTES = 8 * 1_048_576
 
-/** A client may open as many connections a second as it may send requests, and so many seconds of them at once. */
+/**
+ * A client may open as many connections per second as it may send requests, and may save up this
+ * many seconds of them.
+ */
 const CONNECTION_BURST_SECONDS = 2
 
-/** What clients of the private listener may do. */
+/** Rights of clients of the private listener. */
 const PRIVATE_RIGHTS: CallRights = { jsTracers: true, traceDepth: Number.POSITIVE_INFINITY }
 
-/** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
+/**
+ * Signatures of transactions for CometBFT's methods that are checked in a row, before other
+ * connections have their turn.
+ */
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
@@ -160,7 +173,10 @@ function ownFilters(): FilterStore {
   return store
 }
 
-/** @throws Error when the file is not the genesis that the node has started with */
+/**
+ * Reads the genesis file.
+ * @throws Error when it is not the genesis that the node has started with
+ */
 function readGenesisOf({ genesisHash: expected }: SocketData['chain'], path: string): Genesis {
   const genesis = parseGenesis(readFileSync(path, 'utf8'))
   if (!equalBytes(genesisHash(genesis), expected)) throw new Error(`${path} was changed while the node runs`)
@@ -219,7 +235,7 @@ const methods = createSocketMethods({ filters, views })
 
 const keptAnswers = createKeptAnswers(KEPT_ANSWERS_BYTES)
 
-/** The reference engine has no bounded runs. */
+/** Absent with the reference engine, which has no bounded runs. */
 const shortCalls = data.engine.kind === 'wasm' ? openShortCalls(data.engine) : undefined
 
 function openShortCalls(engine: Extract<EngineChoice, { readonly kind: 'wasm' }>): ShortCalls {
@@ -229,12 +245,12 @@ function openShortCalls(engine: Extract<EngineChoice, { readonly kind: 'wasm' }>
     headHeight: () => getPublishedHeight(data.publishedHeight),
     openEngine: () => openShortEngine(engine),
     nowMs: () => performance.now(),
-    onError: (error) => log.error({ error }, 'calls cannot run in this thread: view threads run them'),
+    onError: (error) => log.error({ error }, 'short calls cannot run in this thread: view threads run them instead'),
     metrics,
   })
 }
 
-/** What both listeners are started with alike. */
+/** Returns the options that both listeners share. */
 function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, rate: RateLimit) {
   const served = new Set(namespaces)
   return {
@@ -281,11 +297,11 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
 const clientAddresses = createClientAddresses(data.trustedProxies, (address) =>
   log.warn(
     { address },
-    'a request has been forwarded (X-Forwarded-For or a header like it), but TRUSTED_PROXIES does not have the address that it comes from',
+    'a request has a header of a proxy (such as X-Forwarded-For), but TRUSTED_PROXIES does not contain its address: add the address if the proxy is yours',
   ),
 )
 
-/** Loaded where somebody calls by gRPC. */
+/** Loads gRPC's services, at the first call by gRPC. */
 const loadGrpcServices = async () => {
   const { grpcServices } = await import('../../../rpc/cosmos/grpc/services.ts')
   return grpcServices({ queries: QUERIES, port: views, metrics })
@@ -363,7 +379,7 @@ async function startGrpcServer(port: number) {
   })
 }
 
-/** The listener for the operator: without limits of rate, and with all rights. */
+/** Starts the operator's listener: without rate limits, and with all rights. */
 async function startPrivateServer({ host, port, namespaces, hostNames, jwtSecretFile }: PrivateListenerConfig) {
   const jwtSecret = jwtSecretFile === undefined ? undefined : readJwtSecret(jwtSecretFile)
   const noLimit = createRateLimit({ perSecond: 0 })
@@ -381,11 +397,11 @@ async function startPrivateServer({ host, port, namespaces, hostNames, jwtSecret
   return listenAs(listener('PRIVATE_RPC', host, port), open)
 }
 
-/** ports of the socket threads that use this one's filters */
+/** ports of the socket threads that use this thread's filters */
 const filterClients = new Set<MessagePort>()
 
 const service = {
-  /** Takes the port to a view thread, or to its successor. */
+  /** Takes the port to a view thread, or to its replacement. */
   connectView: (index: number, port: MessagePort): void => viewThreads[index]!.replace(port),
   /** Takes the port to the thread that has the filters. */
   connectFilters: (port: MessagePort): void => remoteFilters.replace(port),
@@ -395,7 +411,7 @@ const service = {
     filterClients.add(port)
     port.on('close', () => filterClients.delete(port))
   },
-  /** Answered once the thread serves. */
+  /** Returns once the thread serves. */
   ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {

@@ -9,7 +9,10 @@ interface RemoteCompressor {
 }
 
 interface ViewCompressorOptions {
-  /** answers of one socket thread that are compressed at a time, of all clients and of one: each is in memory a second time */
+  /**
+   * most answers of one socket thread that are compressed at a time, of all clients and of one:
+   * each is in memory twice
+   */
   readonly maxRunning?: { readonly all: number; readonly client: number }
   /** bytes of the answers that are being compressed or wait for it */
   readonly maxBytes?: number
@@ -17,7 +20,10 @@ interface ViewCompressorOptions {
   readonly waitMs?: number
 }
 
-/** A longer answer may wait longer, because its own compression takes longer: gzip makes twice as many bytes per millisecond. */
+/**
+ * A longer answer may wait longer, because its own compression takes longer: gzip makes twice as
+ * many bytes per millisecond.
+ */
 const BYTES_PER_MS = 32_768
 
 const DEFAULTS = {
@@ -27,8 +33,9 @@ const DEFAULTS = {
 } as const satisfies ViewCompressorOptions
 
 /**
- * Compresses answers in the view threads; with more than one, not in the first, which admits transactions. Clients take turns. An answer
- * that cannot be compressed in time goes uncompressed: where view threads are busy, compression costs no client more than the wait.
+ * Compresses answers in the view threads; with more than one, not in the first, which admits
+ * transactions. Clients take turns. An answer that cannot be compressed in time is sent
+ * uncompressed: when view threads are busy, compression costs a client no more than the wait.
  */
 export function createViewCompressor(
   views: readonly RemoteCompressor[],
@@ -70,7 +77,8 @@ export function createViewCompressor(
         .finally(() => {
           heldBytes -= length
         })
-      // The answer does not wait for a thread that is in the middle of something long. Its place in the queue does.
+      // The answer does not wait for a thread that is busy with something long; its place in the
+      // queue does.
       const ended = new Promise<undefined>((resolve) => {
         if (signal.aborted) resolve(undefined)
         signal.addEventListener('abort', () => resolve(undefined), { once: true })
@@ -85,7 +93,7 @@ export function createViewCompressor(
   }
 }
 
-/** @throws the error, when it is none of those that leave an answer uncompressed */
+/** Ignores errors that leave an answer uncompressed. @throws every other error */
 function unlessDropped(error: unknown, signal: AbortSignal): undefined {
   if (signal.aborted || error instanceof TaskDropped || error instanceof ThreadStopped) return undefined
   throw error

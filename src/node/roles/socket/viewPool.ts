@@ -17,14 +17,19 @@ import type { RecoverAuthorities } from '../../wire/admissions.ts'
 import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes.ts'
 import { despiteStops, ThreadStopped } from '../../wire/port.ts'
 
-/** Transactions in one call (about 4 ms): other work of that thread waits no longer than this. */
+/**
+ * Transactions in one call (about 4 ms), so that the thread's other work waits no longer than this.
+ */
 const TRANSACTIONS_PER_CALL = 64
 const ADDRESS_BYTES = 20
 
 /** The part of a {@link CallScope} that is plain data. */
 export type CallDue = Omit<CallScope, 'signal'>
 
-/** The part of a view thread that answers clients. Work whose `signal` is aborted is not begun, or stops at its next turn. */
+/**
+ * The part of a view thread that answers clients. Work whose `signal` is aborted does not start, or
+ * stops at its next turn.
+ */
 interface RemoteView {
   call(
     queue: ViewQueue,
@@ -52,7 +57,7 @@ export function createViewPool(views: readonly RemoteView[], packedBelow: () => 
       try {
         return await inQueue(queue, (view) => view.call(queue, method, params, due, signal))
       } catch (error) {
-        // Not tried again: a call that ends its thread must not end one after another.
+        // Not tried again: a call that ends its thread must not end one thread after another.
         throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
       }
     },
@@ -64,7 +69,7 @@ export function createViewPool(views: readonly RemoteView[], packedBelow: () => 
         return await inQueue(queue, (view) => view.query(queue, call, due, signal))
       } catch (error) {
         if (error instanceof ThreadStopped) return THREAD_LOST
-        // The client left while the call waited for a thread that was started again.
+        // The client left while the call waited for a thread to be restarted.
         if (signal.aborted) return CANCELLED
         throw error
       }
@@ -78,15 +83,21 @@ interface SenderRecoverer {
 }
 
 /**
- * Who signed a transaction; undefined: nobody, it is malformed, of another chain, or with a wrong signature; `unknown`: an unforeseen
- * error came up, so that nobody is to blame.
+ * Sender of a transaction. undefined: there is none, because the transaction is malformed, of
+ * another chain or has a wrong signature; `unknown`: an unexpected error occurred, so the
+ * transaction may be valid.
  */
 type RecoveredSender = Address | undefined | 'unknown'
 
-/** What stands for `unknown` on the way between threads. Nobody has a key of this address. */
+/**
+ * Each byte of the address that means `unknown` between threads. No key is known for this address.
+ */
 const UNKNOWN_BYTE = 0xff
 
-/** {@link createSenderExamination} for those who check a transaction without a known sender themselves: `unknown` is undefined too. */
+/**
+ * {@link createSenderExamination} for callers that check a transaction without a known sender
+ * themselves: `unknown` becomes undefined too.
+ */
 export function createSenderRecovery(
   threads: readonly SenderRecoverer[],
 ): (transactions: readonly Uint8Array[]) => Promise<(Address | undefined)[]> {
@@ -95,7 +106,10 @@ export function createSenderRecovery(
     (await recover(transactions)).map((sender) => (sender === 'unknown' ? undefined : sender))
 }
 
-/** Recovers the senders of encoded transactions in the least busy of the threads. The answer is in the order of the transactions. */
+/**
+ * Recovers the senders of encoded transactions in the least busy thread. The result is in the order
+ * of the transactions.
+ */
 export function createSenderExamination(
   threads: readonly SenderRecoverer[],
 ): (transactions: readonly Uint8Array[]) => Promise<RecoveredSender[]> {
@@ -117,8 +131,9 @@ export function createSenderExamination(
 }
 
 /**
- * The view thread's side of {@link createSenderExamination}: 20 bytes for each transaction, zeros where there is no sender.
- * @param onError takes unforeseen errors
+ * The view thread's side of {@link createSenderExamination}: returns 20 bytes for each transaction,
+ * zeros where there is no sender.
+ * @param onError takes unexpected errors
  */
 export function recoverPackedSenders(
   packed: PackedBytes,
@@ -146,7 +161,7 @@ interface AuthorityRecoverer {
   recoverAuthorities(raw: Uint8Array): Promise<Uint8Array>
 }
 
-/** Recovers the signers of a transaction's EIP-7702 authorizations in the least busy of the threads. */
+/** Recovers the signers of a transaction's EIP-7702 authorizations in the least busy thread. */
 export function createAuthorityRecovery(threads: readonly AuthorityRecoverer[]): RecoverAuthorities {
   if (threads.length === 0) throw new Error('there is no thread to recover authorities in')
   const run = leastBusy(threads)
@@ -158,7 +173,7 @@ export function recoverPackedAuthorities(raw: Uint8Array, { evmChainId }: Pick<C
   return packAuthorities(recoverAuthorities(decodeTransaction(raw).authorizationList, evmChainId))
 }
 
-/** Runs each task with the thread that has the fewest tasks under way. */
+/** Runs each task in the thread that has the fewest running tasks. */
 function leastBusy<Thread>(threads: readonly Thread[]): <T>(task: (thread: Thread) => Promise<T>) => Promise<T> {
   const loads = threads.map((thread) => ({ thread, running: 0 }))
   return async (task) => {

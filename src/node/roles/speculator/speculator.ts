@@ -15,8 +15,9 @@ import { serve } from '../../wire/port.ts'
 import { type Gate, waitAtGate } from '../../wire/sharedMemory.ts'
 
 /**
- * A speculator executes entries of a block before the executor comes to them (EXECUTION_THREADS). What it finds out counts only when the
- * executor finds it true, and what it cannot do the executor does: it may end at any time, and the executor goes on alone.
+ * A speculator executes entries of a block before the executor reaches them (EXECUTION_THREADS). Its results count only when
+ * the executor finds them true, and the executor does what it cannot do: it may end at any time, and the executor continues
+ * alone.
  */
 export interface SpeculatorData {
   /** directory of the database */
@@ -38,7 +39,7 @@ const { control, data } = workerData as ThreadData<SpeculatorData>
 const threadMetrics = createThreadMetrics('speculator')
 const engine = await openThreadEngine(data.engine)
 await waitAtGate(data.databaseGate)
-// Damage ends nothing here: the executor comes upon it when it executes the entry.
+// Damage ends nothing here: the executor hits it when it executes the entry.
 const database = await Database.open(data.location, { readOnly: true })
 const caches = createViewCaches()
 

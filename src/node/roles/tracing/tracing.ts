@@ -24,7 +24,7 @@ export type TracingService = typeof service
 
 /** At least so many milliseconds lie between two lines about a collector that does not answer. */
 const COMPLAINT_MS = 60_000
-/** What the last batch may take at the end; a collector that does not answer holds up no stop. */
+/** Time for the last batch at the end; a collector that does not answer must not delay the stop. */
 const LAST_BATCH_MS = 1_000
 
 const { control, data } = workerData as ThreadData<TracingData>
@@ -34,7 +34,7 @@ const metrics = createTracingMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'tracing' }).child({ part: 'tracing' })
 
 let complainedMs = Number.NEGATIVE_INFINITY
-/** The SDK reports failures of exports here, and only here. */
+/** Reports failures of exports: the SDK reports them here, and only here. */
 function complain(error: string): void {
   metrics.exportFailuresTotal.inc()
   if (performance.now() - complainedMs < COMPLAINT_MS) return

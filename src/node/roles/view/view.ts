@@ -143,7 +143,7 @@ const service = {
   recoverSenders: (packed: PackedBytes): Uint8Array =>
     recoverPackedSenders(packed, data.chain, (error) => {
       metrics.unforeseenTotal.inc({ place: 'senders' })
-      log.error({ error }, 'an unforeseen error at the recovery of a sender')
+      log.error({ error }, 'unforeseen error while recovering a sender: report this line with its stack')
     }),
   /** see `createAuthorityRecovery` */
   recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),

@@ -8,12 +8,15 @@ import { cometFailure } from '../method.ts'
 /** The rules of the genesis. */
 export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'feeMarket' | 'evidence'>
 
-/** What the parameters of a block are read from. */
+/** Source of a block's parameters. */
 export interface ConsensusParamsView extends Pick<NodeView, 'stateAt'> {
   readonly chain: Pick<ChainReader, 'headHeight' | 'base' | 'header'>
 }
 
-/** types.ConsensusParams of block `height`, at most the one after the head: those of the genesis, but max_gas as governance changed it. */
+/**
+ * Formats types.ConsensusParams of block `height`, at most the one after the head: the genesis
+ * parameters, but with max_gas as governance changed it.
+ */
 export function consensusParamsJson(
   view: ConsensusParamsView,
   config: ConsensusParamsConfig,
@@ -33,7 +36,10 @@ export function consensusParamsJson(
   }
 }
 
-/** The parameters that a block changed for the next one; null for none. Zeros are left out, as Go does with protobuf. */
+/**
+ * Formats the parameters that a block changed for the next one; null when it changed none. Zeros
+ * are omitted, as Go does with protobuf.
+ */
 export function paramUpdatesJson(
   view: ConsensusParamsView,
   config: ConsensusParamsConfig,
@@ -46,7 +52,7 @@ export function paramUpdatesJson(
 function maxGasOf({ chain, stateAt }: ConsensusParamsView, config: ConsensusParamsConfig, height: number): bigint {
   const header = chain.header(height)
   if (header !== undefined) return header.gasLimit
-  // The block after the head has no header yet; those of old blocks may be removed.
+  // The block after the head has no header yet; those of old blocks may have been removed.
   if (height <= chain.headHeight) throw cometFailure(`could not find consensus params for height #${height}`)
   const state = stateAt(chain.headHeight)
   return runningParams({ get: (key) => state.getNative(key) }, config).blockGasLimit

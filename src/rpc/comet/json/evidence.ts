@@ -11,7 +11,10 @@ import { base64, blockIdJson, formatTime, parseTime, upperHex } from './values.t
 
 const DUPLICATE_VOTE = 'tendermint/DuplicateVoteEvidence'
 
-/** types.DuplicateVoteEvidence with its type name, as Go writes an interface; three of its fields have no JSON names in Go. */
+/**
+ * Formats types.DuplicateVoteEvidence with its type name, as Go writes an interface; three of its
+ * fields have no JSON names in Go.
+ */
 export function evidenceJson({ voteA, voteB, totalVotingPower, validatorPower, timestampMs }: Evidence) {
   return {
     type: DUPLICATE_VOTE,
@@ -25,7 +28,7 @@ export function evidenceJson({ voteA, voteB, totalVotingPower, validatorPower, t
   }
 }
 
-/** types.Vote; vote extensions are not used on this chain. */
+/** Formats types.Vote; this chain does not use vote extensions. */
 export function voteJson(vote: Vote) {
   return {
     type: vote.type,
@@ -108,7 +111,7 @@ function readHex(json: unknown, path: string): Uint8Array {
   return new Uint8Array(Buffer.from(json, 'hex'))
 }
 
-/** @throws CometParamError when it is no object */
+/** Reads the fields of an object. @throws CometParamError for other JSON */
 export function fieldsOf(json: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>
   throw new CometParamError(`${path}: expected an object`)

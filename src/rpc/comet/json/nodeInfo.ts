@@ -1,6 +1,6 @@
 import { BLOCK_PROTOCOL } from '../../../chain/comet/block.ts'
 
-/** What a node publishes about itself. */
+/** Public information about a node. */
 export interface NodeInfo {
   /** 40 hex digits */
   readonly id: string
@@ -17,13 +17,19 @@ export interface NodeInfo {
   readonly isIndexed: boolean
 }
 
-/** Clients choose their decoder by it (CosmJS: connectComet). The formats were compared with those of this release. */
+/**
+ * The version by which clients choose their decoder (CosmJS: connectComet). The formats were
+ * compared with this release.
+ */
 export const COMET_VERSION = '0.38.19'
 /** CometBFT's p2p protocol and the channels of its reactors, as a node of 0.38 shows them. */
 const P2P_PROTOCOL = '8'
 const CHANNELS = '40202122233038606100'
 
-/** p2p.DefaultNodeInfo. `version` is that of the formats; the software's own is beside the RPC address. */
+/**
+ * Formats p2p.DefaultNodeInfo. `version` is that of the formats; the software's own is next to the
+ * RPC address.
+ */
 export function nodeInfoJson({ id, chainId, moniker, version, listenAddress, rpcAddress, isIndexed }: NodeInfo) {
   return {
     protocol_version: { p2p: P2P_PROTOCOL, block: String(BLOCK_PROTOCOL), app: '0' },

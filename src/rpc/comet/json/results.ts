@@ -54,12 +54,15 @@ export function checkTxJson(checked: CheckedTransaction): JsonObject {
   return txResultJson({ ...checked, data: NOTHING, events: [] })
 }
 
-/** Every attribute is indexed. */
+/** Formats an event; every attribute is indexed. */
 function eventJson({ type, attributes }: NativeEvent): JsonObject {
   return { type, attributes: attributes.map(({ key, value }) => ({ key, value, index: true })) }
 }
 
-/** The result of an entry of a block's data.txs, as CometBFT shows it, with the codes that last_results_hash covers. */
+/**
+ * Formats the result of an entry in a block's data.txs as CometBFT does, with the result codes that
+ * last_results_hash covers.
+ */
 export function entryTxResult(entry: StoredEntry): TxResult {
   switch (entry.kind) {
     case 'native':
@@ -78,8 +81,9 @@ export function entryTxResult(entry: StoredEntry): TxResult {
 }
 
 /**
- * coretypes.ResultTx. `found` is of a block that is kept. `tx` of an EVM transaction is what Cosmos clients decode; the bytes that the block
- * has, which a proof is of, are in `proof.data`.
+ * Formats coretypes.ResultTx. The block of `found` must be retained. For an EVM transaction, `tx`
+ * is the form that Cosmos clients decode. The bytes in the block, which a proof covers, are in
+ * `proof.data`.
  */
 export function txJson(chain: SearchChain, { height, position }: FoundTransaction, prove: boolean): JsonObject {
   const { txs } = chain.consensusBlock(height)!
@@ -96,7 +100,7 @@ export function txJson(chain: SearchChain, { height, position }: FoundTransactio
   }
 }
 
-/** types.TxProof: that a transaction is under the header's data_hash. */
+/** Formats types.TxProof, which proves that a transaction is part of the header's data_hash. */
 function proofJson(txs: readonly Uint8Array[], position: number): JsonObject {
   const { root, proofs } = merkleProofs(txs.map((tx) => sha256(tx)))
   return { root_hash: upperHex(root), data: base64(txs[position]!), proof: merkleProofJson(proofs[position]!) }
@@ -108,12 +112,12 @@ function merkleProofJson({ total, index, leafHash, aunts }: MerkleProof): JsonOb
 
 type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
 
-/** What block results are read from. */
+/** Source of block results. */
 interface BlockResultsView extends ConsensusParamsView {
   readonly chain: BlockResultsChain & ConsensusParamsView['chain']
 }
 
-/** coretypes.ResultBlockResults, of a block that is kept. */
+/** Formats coretypes.ResultBlockResults of a retained block. */
 export function blockResultsJson(view: BlockResultsView, config: ConsensusParamsConfig, height: number): JsonObject {
   const { chain } = view
   const results = chain.entryResults(height) ?? []
@@ -135,7 +139,7 @@ interface PowerChange {
   readonly power: bigint
 }
 
-/** Events of begin and end, marked with the attribute `mode`, as SDK 0.50 does. */
+/** Formats the events of begin and end, marked with the attribute `mode`, as SDK 0.50 does. */
 export function blockEventsJson(chain: Pick<ChainReader, 'blockEvents'>, height: number): readonly JsonObject[] {
   const events = chain.blockEvents(height)
   if (events === undefined) return []
@@ -145,15 +149,15 @@ export function blockEventsJson(chain: Pick<ChainReader, 'blockEvents'>, height:
   ]
 }
 
-/** abci.ValidatorUpdate as Go writes it */
+/** Formats abci.ValidatorUpdate as Go writes it. */
 function validatorUpdateJson({ publicKey, power }: PowerChange): JsonObject {
   const key = { type: 'tendermint.crypto.PublicKey_Ed25519', value: { ed25519: base64(publicKey) } }
   return { pub_key: { Sum: key }, ...(power === 0n ? {} : { power: power.toString() }) }
 }
 
 /**
- * The voting powers that a block changed. Its updates take effect two blocks later: they are the difference between the validator sets of
- * the heights + 1 and + 2.
+ * Returns the voting powers that a block changed. Its updates take effect two blocks later: they
+ * are the difference between the validator sets of the heights + 1 and + 2.
  */
 export function powerChanges({ validatorSetAt }: Pick<ChainReader, 'validatorSetAt'>, height: number): PowerChange[] {
   const before = validatorSetAt(height + 1)

@@ -4,7 +4,7 @@ import type { RoundStateView, VoteSetView } from '../../../consensus/roundStateV
 import { equalBytes } from '../../../primitives/bytes.ts'
 import { base64, blockIdJson, formatTime, upperHex, validatorSetJson } from './values.ts'
 
-/** The newest rounds, which are shown: a height that cannot decide goes through many. */
+/** Most rounds that are shown, the newest ones: a height without a decision may have many. */
 const MAX_ROUNDS = 16
 const FINGERPRINT_BYTES = 6
 const NIL_VOTE = 'nil-Vote'
@@ -13,7 +13,7 @@ const TYPE_NAMES = {
   [SIGNED_MESSAGE_TYPES.precommit]: 'SIGNED_MSG_TYPE_PRECOMMIT(Precommit)',
 }
 
-/** When the height began and when the one before was decided, wall clock in milliseconds. */
+/** When the height started and when the previous one was decided, wall clock in milliseconds. */
 export interface HeightTimes {
   readonly startMs: number
   readonly commitMs: number
@@ -25,7 +25,7 @@ export interface RoundStateJson {
   readonly full: Readonly<Record<string, unknown>>
 }
 
-/** Both forms share the votes, which are most of the work. */
+/** Formats both forms, which share the votes: these are most of the work. */
 export function roundStateJson(state: RoundStateView, times: HeightTimes) {
   const votes = roundVotesJson(state)
   return { simple: simpleJson(state, times, votes), full: fullJson(state, times, votes) } satisfies RoundStateJson
@@ -33,7 +33,10 @@ export function roundStateJson(state: RoundStateView, times: HeightTimes) {
 
 type RoundVotes = ReturnType<typeof roundVotesJson>
 
-/** consensus/types.RoundStateSimple, for people who look for a validator that does not vote. */
+/**
+ * Formats consensus/types.RoundStateSimple, for operators who look for a validator that does not
+ * vote.
+ */
 function simpleJson(state: RoundStateView, { startMs }: HeightTimes, votes: RoundVotes) {
   const proposer = proposerAt(state.validators, state.round)
   return {
@@ -50,7 +53,7 @@ function simpleJson(state: RoundStateView, { startMs }: HeightTimes, votes: Roun
   }
 }
 
-/** consensus/types.RoundState. Blocks are left out: `block` shows those that are decided. */
+/** Formats consensus/types.RoundState. Blocks are left out: `block` shows decided ones. */
 function fullJson(state: RoundStateView, { startMs, commitMs }: HeightTimes, votes: RoundVotes) {
   const { proposal, parts, lastPrecommits } = state
   return {
@@ -90,7 +93,7 @@ function fullJson(state: RoundStateView, { startMs, commitMs }: HeightTimes, vot
   }
 }
 
-/** consensus/types.HeightVoteSet */
+/** Formats consensus/types.HeightVoteSet. */
 function roundVotesJson(state: RoundStateView) {
   const rounds = []
   for (let round = Math.max(0, state.round - MAX_ROUNDS + 1); round <= state.round; round++) {
@@ -109,7 +112,9 @@ function roundVotesJson(state: RoundStateView) {
   return rounds
 }
 
-/** The precommits of the height before: their validators may be others than this height's. */
+/**
+ * Formats the precommits of the previous height, whose validators may differ from this height's.
+ */
 function lastCommitJson(votes: VoteSetView) {
   const { size } = votes.bits()
   const texts = Array.from({ length: size }, (_, index) => voteText(votes.vote(index)))
@@ -120,7 +125,7 @@ function voteTexts(votes: VoteSetView | undefined, { validators }: RankedValidat
   return validators.map((_, index) => voteText(votes?.vote(index)))
 }
 
-/** types.VoteSet.BitArrayString: who voted, and how much of the power that is. */
+/** Formats types.VoteSet.BitArrayString: which validators voted, and their share of the power. */
 function voteBits(
   votes: VoteSetView | undefined,
   texts: readonly string[],
@@ -135,7 +140,7 @@ function marks(texts: readonly string[]): string {
   return texts.map((text) => (text === NIL_VOTE ? '_' : 'x')).join('')
 }
 
-/** types.Vote.String */
+/** Formats types.Vote.String. */
 function voteText(vote: Vote | undefined): string {
   if (vote === undefined) return NIL_VOTE
   const { validatorIndex, validatorAddress, height, round, type, blockId, signature, timestampMs } = vote

@@ -1,24 +1,28 @@
 import { type BlockId, NIL_BLOCK_ID, type RankedValidatorSet } from '../../../chain/comet/types.ts'
 import { toBuffer } from '../../../primitives/bytes.ts'
 
-/** CometBFT's HexBytes. */
+/** Formats CometBFT's HexBytes. */
 export function upperHex(bytes: Uint8Array): string {
   return toBuffer(bytes).toString('hex').toUpperCase()
 }
 
-/** A Go byte slice in JSON: an empty one is null. */
+/** Formats a Go byte slice in JSON: an empty one is null. */
 export function base64(bytes: Uint8Array): string | null {
   return bytes.length === 0 ? null : toBuffer(bytes).toString('base64')
 }
 
-/** RFC 3339 as Go writes it: no trailing zeros in the fraction. */
+/** Formats a time in RFC 3339 as Go writes it: no trailing zeros in the fraction. */
 export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.?0*Z$/, 'Z')
 }
 
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?(?:Z|[+-][0-9]{2}:[0-9]{2})$/
 
-/** @returns undefined for text that is not RFC 3339, or has a fraction of a millisecond, which no time of this chain has */
+/**
+ * Reads a time.
+ * @returns undefined for text that is not RFC 3339, or has a fraction of a millisecond, which no
+ *   time of this chain has
+ */
 export function parseTime(text: string): number | undefined {
   const match = TIME.exec(text)
   if (match === null || /[1-9]/.test(match[1]?.slice(3) ?? '')) return undefined
@@ -26,7 +30,7 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs
 }
 
-/** types.BlockID */
+/** Formats types.BlockID. */
 export function blockIdJson({ hash, partSetHeader }: BlockId) {
   return { hash: upperHex(hash), parts: { total: partSetHeader.total, hash: upperHex(partSetHeader.hash) } }
 }
@@ -34,12 +38,12 @@ export function blockIdJson({ hash, partSetHeader }: BlockId) {
 /** The ID that CometBFT shows for a missing block. */
 export const NO_BLOCK_ID_JSON = blockIdJson(NIL_BLOCK_ID)
 
-/** crypto/ed25519.PubKey with its type name, as Go writes an interface */
+/** Formats crypto/ed25519.PubKey with its type name, as Go writes an interface. */
 export function publicKeyJson(publicKey: Uint8Array) {
   return { type: 'tendermint/PubKeyEd25519', value: toBuffer(publicKey).toString('base64') }
 }
 
-/** types.Validator of the validator at `index`. */
+/** Formats types.Validator of the validator at `index`. */
 export function validatorJson({ validators, priorities }: RankedValidatorSet, index: number) {
   const { address, publicKey, power } = validators[index]!
   return {
@@ -50,7 +54,7 @@ export function validatorJson({ validators, priorities }: RankedValidatorSet, in
   }
 }
 
-/** types.ValidatorSet */
+/** Formats types.ValidatorSet. */
 export function validatorSetJson(set: RankedValidatorSet) {
   return {
     validators: set.validators.map((_, index) => validatorJson(set, index)),

@@ -31,7 +31,7 @@ describe('the known answers of precompiles', () => {
         }
       }
       expect(() => check(broken('0x1234'))).toThrow(
-        new RegExp(`^self-test: precompiles, ${name}, gives [0-9a-f]{16} in place of`),
+        new RegExp(`^self-test: precompiles, ${name}, returned [0-9a-f]{16} instead of`),
       )
       expect(() => check(broken(undefined))).toThrow(
         new RegExp(`^self-test: precompiles, ${name}, fails \\(unreachable\\)`),

@@ -119,7 +119,7 @@ describe('a handshake', () => {
   it('refuses what is no handshake', () => {
     const channel = new SecretChannel(KEYS[0], () => undefined)
     expect(() => channel.receive(new TextEncoder().encode('GET / HTTP/1.1\r\nHost: localhost:26659\r\n'))).toThrow(
-      'no ephemeral key',
+      'not an ephemeral key',
     )
   })
 })

@@ -151,7 +151,7 @@ describe('broadcast_evidence', () => {
       ['without signatures', attack([])],
     ])('%s is refused', async (_, evidence) => {
       const { added, submit } = setUp()
-      expect((await submit(evidence)).error.data).toMatch('nobody has signed two precommits of one round')
+      expect((await submit(evidence)).error.data).toMatch('no validator signed two precommits of one round')
       expect(added).toEqual([])
     })
 

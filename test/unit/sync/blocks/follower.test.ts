@@ -204,7 +204,7 @@ describe('a liar beside one honest peer', () => {
       'serves blocks of other heights',
       liar((request) => reply({ ...chain.serve({ ...request, from: Math.max(1, request.from - 1) }), height: BLOCKS })),
       'malformed',
-      /in place of block|for 0 asked/,
+      /instead of block|for 0 asked/,
     ],
     [
       'serves the commit of another block',

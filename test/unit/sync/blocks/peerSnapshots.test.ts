@@ -91,7 +91,7 @@ describe('files of a snapshot', () => {
     [
       'sends other sizes',
       (bytes, offset) => ({ ...honest(bytes, offset)!, size: bytes.length + 1 }),
-      /of 26 bytes in place of 25|in place of/,
+      /of 26 bytes instead of 25|instead of/,
     ],
     ['has nothing', () => undefined, undefined],
     [

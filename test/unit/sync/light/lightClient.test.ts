@@ -181,7 +181,7 @@ describe('a light client', () => {
     const { rules, nowMs } = { rules: rulesOf(CHAIN), nowMs: () => CHAIN.nowMs }
     const options = { source: honestSource('node', CHAIN), rules, nowMs, signal, maxSteps: 5 }
     expect(await problemOf(verifySkipping(trustedStateOf(at(1)), BLOCKS, options), 'tooManySteps')).toMatch(
-      /^node gives no short way of headers from height 1 to 60/,
+      /^node has no short chain of headers from height 1 to 60/,
     )
     // It has no pivot, and each time the height below the last one.
     const offered = new Set([100])
@@ -226,10 +226,10 @@ describe('what a light client refuses', () => {
   it('a chain of validators that never were', async () => {
     const client = (options = {}) => clientOf(CHAIN, { sources: [honestSource('node', FORK)], ...options })
     expect(await problemOf(client().verify(50, signal), 'invalid')).toMatch(
-      /^the header of height 1 that node gives does not follow from height 0: its validators are not those that height 0 announces$/,
+      /^the header of height 1 from node does not follow from height 0: its validators are not those that height 0 announces$/,
     )
     expect(await problemOf(client({ root: pointAt(20) }).verify(50, signal), 'wrongTrust')).toMatch(
-      /^the header of height 20 that node gives has the hash [0-9a-f]{64}, but TRUST_HASH is [0-9a-f]{64}: one of/,
+      /^the header of height 20 from node has the hash [0-9a-f]{64}, but TRUST_HASH is [0-9a-f]{64}: one of/,
     )
   })
 
@@ -241,8 +241,8 @@ describe('what a light client refuses', () => {
     const nothing = stranger(sourceOf('manifest', () => undefined))
     // These stop the start.
     const cases: [readonly LightBlockSource[], LightClientProblem, RegExp][] = [
-      [[own, honest], 'wrongTrust', /^the header of height 20 that own gives/],
-      [[liar, nothing], 'wrongTrust', /that liar gives has the hash .*; manifest does not have/],
+      [[own, honest], 'wrongTrust', /^the header of height 20 from own/],
+      [[liar, nothing], 'wrongTrust', /from liar has the hash .*; manifest does not have/],
       // The honest peer has the trusted block, and not yet the one that the liar offers a snapshot of.
       [[liar, nothing, honest], 'missing', /honest does not have the header of height 70$/],
     ]
@@ -253,7 +253,7 @@ describe('what a light client refuses', () => {
     const error = await clientOf(CHAIN, { root, sources: many })
       .verify(50, signal)
       .catch((reason: Error) => reason)
-    expect(String(error)).toMatch(/liar 4 gives [^;]+; and 4 more$/)
+    expect(String(error)).toMatch(/from liar 4 has [^;]+; and 4 more$/)
   })
 
   it('their header in the middle of the true chain', async () => {
@@ -293,7 +293,7 @@ describe('what a light client refuses', () => {
     }
     const shifted = sourceOf('node', (height) => CHAIN.blocks[height])
     expect(await problemOf(clientOf(CHAIN, { sources: [shifted] }).verify(12, signal), 'invalid')).toMatch(
-      /^node gives a wrong light block of height 12: it is the block of height 13, not 12$/,
+      /^node returned an invalid light block of height 12: it is the block of height 13, not 12$/,
     )
   })
 
@@ -331,7 +331,7 @@ describe('what a light client refuses', () => {
       const client = clientOf(CHAIN, { sources: [{ ...source, isStranger }], nowMs: () => nowMs })
       const verified = client.verify(BLOCKS, signal)
       if (isStranger)
-        expect(await problemOf(verified, 'unavailable')).toBe('slow gives the headers below height 60 too slowly')
+        expect(await problemOf(verified, 'unavailable')).toBe('slow returns the headers below height 60 too slowly')
       else expect(await verified).toBe(at(BLOCKS))
     }
   })
@@ -345,7 +345,7 @@ describe('what a light client refuses', () => {
     const sources = [slow, honestSource('fast', CHAIN)]
     const client = clientOf(CHAIN, { root: pointAt(55), sources, nowMs: () => nowMs })
     expect(await client.verify(5, signal)).toBe(at(5))
-    expect(client.warnings[0]).toMatch(/^slow gives the headers below TRUST_HEIGHT too slowly$/)
+    expect(client.warnings[0]).toMatch(/^slow returns the headers below TRUST_HEIGHT too slowly$/)
     expect(slow.asked.length).toBeLessThan(12)
   })
 
@@ -353,7 +353,7 @@ describe('what a light client refuses', () => {
     const root = pointAt(20)
     const forged = forge(15, at(15).validators)
     expect(await problemOf(verify(forged, { root }), 'invalid')).toMatch(
-      /^the header of height 15 that node gives is not the one before height 16$/,
+      /^the header of height 15 from node is not the one before height 16$/,
     )
     const unsigned = { ...at(15), commit: { ...at(15).commit, signatures: at(14).commit.signatures } }
     expect(await problemOf(verify(unsigned, { root }), 'invalid')).toMatch(/height 15: signature 0 is wrong$/)
@@ -433,7 +433,7 @@ describe('several sources', () => {
     expect(after.warnings).toEqual([
       'a header is not compared with another source: silent does not answer',
       'a header is not compared with another source: lacking does not have the header of height 50',
-      'a header is not compared with another source: shifted gives a wrong light block of height 50: it is the block of height 51, not 50',
+      'a header is not compared with another source: shifted returned an invalid light block of height 50: it is the block of height 51, not 50',
     ])
     const before = clientOf(CHAIN, { sources: [...others, honestSource('a', CHAIN)] })
     expect(await before.verify(50, signal)).toBe(at(50))

@@ -77,9 +77,9 @@ it.each<[string, ReadPeerLightBlock, LightClientProblem, RegExp]>([
     'no light block',
     async () => new Uint8Array(5).fill(8),
     'invalid',
-    /^peer 12D3 gives a wrong light block of height 60: /,
+    /^peer 12D3 returned an invalid light block of height 60: /,
   ],
-  ['one of a lower height', async () => encodeLightBlock(CHAIN.blocks[20]!), 'invalid', /of height 21 in place of 60$/],
+  ['one of a lower height', async () => encodeLightBlock(CHAIN.blocks[20]!), 'invalid', /of height 21 instead of 60$/],
   ['nothing', async () => undefined, 'missing', /^peer 12D3 does not have the header of height 60$/],
   [
     'no answer',
@@ -87,7 +87,7 @@ it.each<[string, ReadPeerLightBlock, LightClientProblem, RegExp]>([
       throw new Error('it is gone')
     },
     'unavailable',
-    /^peer 12D3 gives no light block: it is gone$/,
+    /^peer 12D3 did not return a light block: it is gone$/,
   ],
 ])('a peer gives %s', async (_, read, kind, problem) => {
   await expect(clientTo(read).verify(60, signal)).rejects.toMatchObject({

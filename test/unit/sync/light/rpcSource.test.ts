@@ -201,7 +201,7 @@ describe('a node that lies', () => {
       'a short hash',
       'commit',
       edit(`${signed}.header.app_hash`, 'AB'),
-      /wrong header or commit of height 5: .*app hash has 1 bytes/,
+      /invalid header or commit of height 5: .*app hash has 1 bytes/,
     ],
     [
       'a hash that is no hex',
@@ -238,7 +238,7 @@ describe('a node that lies', () => {
       'a validator twice',
       'validators',
       (json) => edit('validators.1', listOf(json['validators'])[0])(json),
-      /wrong validators of height 5: a validator is named twice/,
+      /invalid validators of height 5: a validator is named twice/,
     ],
     ['a negative power', 'validators', edit('validators.0.voting_power', '-7'), /power is -7, not positive/],
     ['too much power', 'validators', edit('validators.0.voting_power', '9223372036854775807'), /total power/],
@@ -255,12 +255,12 @@ describe('a node that lies', () => {
       /pub_key.type/,
     ],
     ['a short key', 'validators', edit('validators.0.pub_key.value', 'AAAA'), /public key has 3 bytes/],
-    ['no validators', 'validators', edit('validators', []), /gives 0 of 105 validators/],
+    ['no validators', 'validators', edit('validators', []), /returned 0 of 105 validators/],
     [
       'a page that is not full',
       'validators',
       (json) => edit('validators', listOf(json['validators']).slice(1))(json),
-      /gives 99 of 105 validators/,
+      /returned 99 of 105 validators/,
     ],
     [
       'too many validators',
@@ -268,8 +268,8 @@ describe('a node that lies', () => {
       edit('total', '10001'),
       /has 10001 validators at height 5, more than a chain can have/,
     ],
-    ['fewer validators than it gives', 'validators', edit('total', '50'), /gives 100 of 50 validators/],
-    ['a negative total', 'validators', edit('total', '-1'), /gives 100 of -1 validators/],
+    ['fewer validators than it gives', 'validators', edit('total', '50'), /returned 100 of 50 validators/],
+    ['a negative total', 'validators', edit('total', '-1'), /returned 100 of -1 validators/],
   ])('gives %s', async (_, method, change, problem) => {
     const { url, asked } = await node((result, call) => (call.method === method ? change(result as Json) : result))
     const source = sourceAt(url)
@@ -293,7 +293,7 @@ describe('a node that lies', () => {
     const client = clientOf({ ...CHAIN, chainId: 'other_1-1' }, { sources: [sourceAt(url)] })
     const message = await problemOf(client.verify(5, signal), 'invalid')
     expect(message).toBe(
-      `${url} gives a wrong light block of height 5: the header is of the chain "coin_76287-1", not other_1-1`,
+      `${url} returned an invalid light block of height 5: the header is of the chain "coin_76287-1", not other_1-1`,
     )
   })
 
