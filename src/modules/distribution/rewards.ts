@@ -141,7 +141,7 @@ export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address):
   return value && decodeRewards(value)
 }
 
-export function storedRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards {
+function storedRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards {
   const rewards = getRewards(native, operator)
   if (rewards === undefined) throw new Error('the validator has no record of rewards')
   return rewards
