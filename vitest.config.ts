@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -57,17 +59,21 @@ const LONG = [
 
 /**
  * By project, since the files of a worker are of one: that with most files comes last, because many short ones keep all workers busy to the
- * end. Within a project {@link LONG} first, then what took longest the last time, or the largest.
+ * end. Within a project {@link LONG} first, then what took longest the last time, or the largest. With `--sequence.shuffle` the files of a
+ * project come in an order that follows from the seed, as do the cases of a file.
  */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => (LONG.some((name) => moduleId.endsWith(name)) ? 0 : 1)
-    const sorted = await super.sort(files)
+    const { shuffle, seed } = this.ctx.config.sequence
+    const keyOf = ({ moduleId }: TestSpecification): string =>
+      hash('sha256', `${seed} ${relative(this.ctx.config.root, moduleId)}`)
+    const sorted = shuffle ? files.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)) : await super.sort(files)
     const projects = [...new Set(sorted.map(({ project }) => project))]
     return projects
       .map((project) => sorted.filter((file) => file.project === project))
       .toSorted((a, b) => a.length - b.length)
-      .flatMap((own) => own.toSorted((a, b) => rank(a) - rank(b)))
+      .flatMap((own) => (shuffle ? own : own.toSorted((a, b) => rank(a) - rank(b))))
   }
 }
 

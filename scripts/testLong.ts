@@ -10,13 +10,14 @@ import { signersMissing } from '../test/signers/realSigners.ts'
  *
  *   npm run test:long                            all of them: some hours
  *   npm run test:long -- fuzz crash              only these
+ *   npm run test:long -- shuffled --seed 7       the order of an earlier run
  *   npm run test:long -- --share 0.01            all with a hundredth of the usual runs; the state tests have no smaller size
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     share: { type: 'string', default: '1' },
-    /** the first random seed, to repeat a run */
+    /** the first random seed, and that of the order of shuffled tests, to repeat a run */
     seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
   },
 })
@@ -61,6 +62,22 @@ const TESTS: readonly LongTest[] = [
       'test/e2e/explorer/verifyTools.test.ts',
     ],
     environment: { PROPERTY_RUNS: '2' },
+  },
+  {
+    name: 'shuffled',
+    command: [
+      'vitest',
+      'run',
+      '--project',
+      'unit',
+      '--project',
+      'conformance',
+      '--project',
+      'e2e',
+      '--reporter=dot',
+      '--sequence.shuffle',
+      `--sequence.seed=${seed}`,
+    ],
   },
   { name: 'state-full', command: node('test/conformance/runStateTests.ts') },
   { name: 'state-blocks', command: node('test/conformance/runStateTests.ts', '--execution-threads', '4') },

@@ -1,4 +1,5 @@
 // The accounts that a run has read: their state in the world, and whether they are warm (EIP-2929).
+import { accountEpoch, resetAccountEpoch } from './accountEpoch'
 import { acquireCode, emptyCode } from './codes'
 import {
   ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM, ENV_HAS_VESTING,
@@ -21,13 +22,11 @@ const PRECOMPILES = ACCOUNT_STANDARD_PRECOMPILE | ACCOUNT_STATEFUL_PRECOMPILE
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
 let newest: usize = 0
-/** Incremented when the world may have changed and the records must be read again. */
-let epoch: u32 = 1
 
 export function forgetAccounts(): void {
   emptyTable(table)
   newest = 0
-  epoch = 1
+  resetAccountEpoch()
 }
 
 const spendable: usize = heap.alloc(WORD)
@@ -40,11 +39,6 @@ export function spendableOf(record: usize): usize {
   if (load<u32>(environment, ENV_HAS_VESTING) === 0) return record + ACCOUNT_BALANCE
   loadSpendable(record, spendable)
   return spendable
-}
-
-/** Makes records stale when balances, code or the existence of accounts may have changed in the world. */
-export function accountsChanged(): void {
-  epoch++
 }
 
 /** Returns the record of an address of 20 bytes. It may not have been loaded from the world yet. */
@@ -91,14 +85,14 @@ function equalAddresses(a: usize, b: usize): bool {
 // @ts-ignore: decorator
 @inline
 function refresh(record: usize): usize {
-  if (load<u32>(record, ACCOUNT_EPOCH) !== epoch) reload(record)
+  if (load<u32>(record, ACCOUNT_EPOCH) !== accountEpoch) reload(record)
   return record
 }
 
 function reload(record: usize): void {
   const isFirst = load<u32>(record, ACCOUNT_EPOCH) === 0
   loadAccount(record)
-  store<u32>(record, epoch, ACCOUNT_EPOCH)
+  store<u32>(record, accountEpoch, ACCOUNT_EPOCH)
   store<usize>(record, 0, ACCOUNT_CODE)
   if (isFirst && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_WARM) !== 0) store<u32>(record, 1, ACCOUNT_IS_WARM)
 }
@@ -164,7 +158,7 @@ export function codeOfAccount(record: usize): usize {
   const hasCode = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_HAS_CODE) !== 0
   const found = hasCode ? acquireCode(record) : emptyCode
   // acquireCode may have freed entries that other records point to, and made all records stale; this one is current
-  store<u32>(record, epoch, ACCOUNT_EPOCH)
+  store<u32>(record, accountEpoch, ACCOUNT_EPOCH)
   store<usize>(record, found, ACCOUNT_CODE)
   return found
 }

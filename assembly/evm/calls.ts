@@ -1,8 +1,8 @@
 // CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop continues in it, or
 // the call ends at once.
+import { accountsChanged } from './accountEpoch'
 import {
-  WARM_ACCESS, accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
-  spendableOf,
+  WARM_ACCESS, accessAccount, accessAddress, accessCost, codeOfAccount, currentAccount, isPrecompile, spendableOf,
 } from './accounts'
 import { clearReturnData, returnData, returnLength } from './buffer'
 import { delegationOf, emptyCode } from './codes'

@@ -1,6 +1,6 @@
 // Code entries: the bytecode of an account, with its jump destinations and blocks once they are
 // known. The host finds entries by the bytecode's hash; here they form a list.
-import { accountsChanged } from './accounts'
+import { accountsChanged } from './accountEpoch'
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { forgetCode, loadCode } from './host'
 import {

@@ -1,6 +1,7 @@
 // CREATE and CREATE2 (EIP-1014, 3860) and SELFDESTRUCT, for which the host implements EIP-6780.
+import { accountsChanged } from './accountEpoch'
 import {
-  WARM_ACCESS, accessAccount, accessCost, accountAt, accountsChanged, currentAccount, spendableOf, warmAccount,
+  WARM_ACCESS, accessAccount, accessCost, accountAt, currentAccount, spendableOf, warmAccount,
 } from './accounts'
 import { clearReturnData } from './buffer'
 import { ENTERED, FAILS, GOES_ON } from './calls'

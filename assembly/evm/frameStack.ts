@@ -1,6 +1,6 @@
 // The running frames: each calls the next, the newest is last. None of them uses the stack of the host. The end of a frame is here
 // too: the deposit of created code, return data, gas and result for the caller, and the result of the run.
-import { accountsChanged } from './accounts'
+import { accountsChanged } from './accountEpoch'
 import { clearReturnData, returnData, returnLength, setReturnData } from './buffer'
 import { moveBytes } from './byteRanges'
 import { releaseCode, useCode } from './codes'

@@ -57,7 +57,7 @@ export interface TransitionContext {
 export type CallMessage = Partial<TransactionMessage> & Pick<TransactionMessage, 'sender' | 'gasLimit'>
 
 /** Fees that the sender paid and that no account has yet, in acoin. */
-export interface TransactionFees {
+interface TransactionFees {
   readonly baseFeeAcoin: bigint
   readonly tipAcoin: bigint
   /** EIP-4844; always 0 on chains that take no blobs */

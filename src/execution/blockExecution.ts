@@ -1,4 +1,4 @@
-import type { BlockEvents, Burn, NativeEvent } from '../chain/block/entries.ts'
+import type { BlockEvents, NativeEvent } from '../chain/block/entries.ts'
 import type { EthereumHeader } from '../chain/block/ethereumBlock.ts'
 import { orderedTrieRoot } from '../chain/block/orderedTrieRoot.ts'
 import { encodeReceipt, mergeBlooms } from '../chain/block/receipt.ts'
@@ -9,18 +9,15 @@ import { callTerm } from '../chain/indexes/callIndex.ts'
 import type { ChainReader } from '../chain/store/store.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { BlockContext, Rules } from '../evm/blockContext.ts'
-import { totalBurnt } from '../evm/coinMovements.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { createPrecompileGas } from '../evm/precompileGas.ts'
-import { applyBlockStart, type SystemCallContext } from '../evm/systemCalls.ts'
+import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
-import { type AppliedTransaction, applyTransaction, type TransactionFees } from '../evm/transition.ts'
+import { applyTransaction } from '../evm/transition.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
-import { recordBurn } from '../modules/bank/ledger.ts'
 import { burnEvents } from '../modules/bank/send.ts'
 import type { NativeBlock } from '../modules/context.ts'
-import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { applyNativeTransaction } from '../modules/tx/applyNativeTransaction.ts'
 import { laneGas, type NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
@@ -216,7 +213,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     const outcome = known ?? (await execute(signed, tracer))
     if (known === undefined) parallel?.executed(signed, world)
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
-    routeFees(world, outcome.fees, outcome.burns)
+    hooks.creditFees(world, outcome, context)
     gasUsed += outcome.gasUsed
     const receipt = receiptOf(signed, outcome, { gasUsed, blobBaseFee: context.blobBaseFee })
     const { transfers } = outcome
@@ -312,36 +309,6 @@ function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly
   const events = world.events()
   world.endTransaction({ clearEmpty: true })
   return { value, events }
-}
-
-/**
- * Pays base fee and tip of a transaction to the fee collector. Coins that were destroyed (a self-destruct to itself, EIP-6780) are
- * subtracted from the total supply.
- */
-function routeFees(world: Journal, fees: TransactionFees, burns: readonly Burn[]): void {
-  const fee = fees.baseFeeAcoin + fees.tipAcoin
-  if (fee > 0n) world.addBalance(FEE_COLLECTOR, fee)
-  recordBurn(world, totalBurnt(burns))
-}
-
-/**
- * Extra rules of a simulated block, in addition to its transactions and the work of native modules.
- */
-export interface BlockRules {
-  /** credits the fees that a transaction has paid for its gas */
-  creditFees(
-    world: Journal,
-    outcome: Pick<AppliedTransaction, 'fees' | 'burns'>,
-    block: Pick<BlockContext, 'coinbase'>,
-  ): void
-  /** of the block after one with `parent`; without it the same */
-  readonly gasLimitAfter?: (parent: bigint) => bigint
-  /** comes after the last transaction */
-  readonly end?: (context: SystemCallContext & { readonly world: Journal }) => Promise<void>
-}
-
-export const BLOCK_RULES: BlockRules = {
-  creditFees: (world, { fees, burns }) => routeFees(world, fees, burns),
 }
 
 /** Returns the header of a block with these results. */

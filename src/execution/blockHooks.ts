@@ -2,8 +2,13 @@ import type { ConsensusBlock } from '../chain/comet/block.ts'
 import { encodeEvidence } from '../chain/comet/evidence.ts'
 import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '../chain/comet/types.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
+import type { BlockContext } from '../evm/blockContext.ts'
+import { totalBurnt } from '../evm/coinMovements.ts'
+import type { AppliedTransaction } from '../evm/transition.ts'
+import { recordBurn } from '../modules/bank/ledger.ts'
 import { beginBlock, endBlock } from '../modules/block.ts'
 import type { CommitVote, LastCommitInfo, Misbehaviour, NativeBlock } from '../modules/context.ts'
+import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
@@ -19,7 +24,7 @@ export interface BlockStart {
 }
 
 /**
- * Work of native modules before and after a block's entries. Deterministic; all effects are in
+ * Work of native modules before, between and after a block's entries. Deterministic; all effects are in
  * `world`.
  */
 export interface BlockHooks {
@@ -27,6 +32,12 @@ export interface BlockHooks {
   begin(world: WorldState, start: BlockStart): void
   /** after the last entry; returns the validators' new powers, which take effect two blocks later */
   end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
+  /** after each EVM transaction: credits what it paid for its gas, and subtracts coins that it destroyed from the supply */
+  creditFees(
+    world: WorldState,
+    outcome: Pick<AppliedTransaction, 'fees' | 'burns'>,
+    block: Pick<BlockContext, 'coinbase'>,
+  ): void
 }
 
 /** Returns the hooks of all modules, for a node with these upgrade rules. */
@@ -36,7 +47,18 @@ export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
       beginBlock({ world, block: { height, timeMs } }, info, upgrades)
     },
     end: (world, block) => endBlock({ world, block }),
+    creditFees: creditFeeCollector,
   }
+}
+
+/**
+ * Pays base fee and tip of a transaction to the fee collector. Subtracts coins that were destroyed
+ * (a self-destruct to itself, EIP-6780) from the total supply.
+ */
+function creditFeeCollector(world: WorldState, { fees, burns }: Pick<AppliedTransaction, 'fees' | 'burns'>): void {
+  const fee = fees.baseFeeAcoin + fees.tipAcoin
+  if (fee > 0n) world.addBalance(FEE_COLLECTOR, fee)
+  recordBurn(world, totalBurnt(burns))
 }
 
 /** The hooks of all modules on a node that skips no upgrade. */

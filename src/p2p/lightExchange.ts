@@ -1,6 +1,7 @@
 import { encodeLightBlock } from '../chain/comet/lightBlock.ts'
 import { readCompleteFrom } from '../chain/retention/missingBlocks.ts'
-import { createBlockCache, openChainReader } from '../chain/store/store.ts'
+import { createBlockCache } from '../chain/store/blockCache.ts'
+import { openChainReader } from '../chain/store/store.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'

@@ -127,6 +127,7 @@ function createChain(seed: number, counts: Map<string, number>): Promise<TestCha
 function randomHooks(seed: number, counts: Map<string, number>): BlockHooks {
   const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
   return {
+    ...MODULE_HOOKS,
     begin: (world, start) => {
       const random = createRandom(seed, start.height, 1)
       const votes = start.lastCommit.votes.map((vote): CommitVote => ({ ...vote, vote: voteOf(vote, random, seed) }))

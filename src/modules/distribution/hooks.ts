@@ -6,19 +6,13 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
+import { payDelegation, startEarning } from './delegationRewards.ts'
 import { addToCommunityPool } from './feePool.ts'
-import {
-  accrueRewards,
-  beginFirstPeriod,
-  deleteRewards,
-  endPeriod,
-  forfeitRewardShare,
-  getRewards,
-  payDelegation,
-  startEarning,
-  withdrawAddressOf,
-} from './rewards.ts'
+import { beginFirstPeriod, deleteRewards, endPeriod } from './periods.ts'
+import { forfeitRewardShare } from './rewardShares.ts'
+import { accrueRewards, getRewards } from './rewards.ts'
 import { deleteSlashEvents, putSlashEvent } from './slashEvents.ts'
+import { withdrawAddressOf } from './withdrawAddress.ts'
 
 /*
  * Hooks that staking calls, at the same points as in the SDK (x/distribution/keeper/hooks.go). In all of them but the last one the

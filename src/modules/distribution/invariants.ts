@@ -5,16 +5,11 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError } from '../sdkError.ts'
 import { delegationsTo } from '../staking/delegations.ts'
 import { getValidatorByConsensus, type Validator, validators } from '../staking/validators.ts'
+import { delegationRewards, startingInfosOf } from './delegationRewards.ts'
 import { getFeePool } from './feePool.ts'
-import {
-  accruedRewards,
-  allRewards,
-  delegationRewards,
-  earnedBy,
-  historicalOf,
-  rewardShares,
-  startingInfosOf,
-} from './rewards.ts'
+import { historicalOf } from './periods.ts'
+import { earnedBy, rewardShares } from './rewardShares.ts'
+import { accruedRewards, allRewards } from './rewards.ts'
 
 /**
  * Checks the invariants of rewards (x/distribution/keeper/invariants.go) over the whole state.

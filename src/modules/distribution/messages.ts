@@ -5,15 +5,12 @@ import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { updateParamsHandler } from '../updateParams.ts'
+import { withdrawDelegationRewards } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
 import { communityPoolSpend, fundCommunityPool } from './feePool.ts'
 import { DISTRIBUTION_PARAMS, DistributionParams, validateDistributionParams } from './params.ts'
-import {
-  depositValidatorRewards,
-  setWithdrawAddress,
-  withdrawCommission,
-  withdrawDelegationRewards,
-} from './rewards.ts'
+import { depositValidatorRewards, withdrawCommission } from './rewards.ts'
+import { setWithdrawAddress } from './withdrawAddress.ts'
 
 // Messages of cosmos/distribution/v1beta1/tx.proto and their answers
 

@@ -16,6 +16,7 @@ import { fromSdkError, invalidArgument, notFound } from '../query/queryError.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { delegationsOf, getDelegation } from '../staking/delegations.ts'
 import { getValidator } from '../staking/validators.ts'
+import { delegationRewards } from './delegationRewards.ts'
 import { communityPool } from './feePool.ts'
 import { DISTRIBUTION_PARAMS } from './params.ts'
 import {
@@ -27,8 +28,8 @@ import {
   ValidatorOutstandingRewards,
   ValidatorSlashEvent,
 } from './readRewards.ts'
-import { delegationRewards, withdrawAddressOf } from './rewards.ts'
 import { slashEvents } from './slashEvents.ts'
+import { withdrawAddressOf } from './withdrawAddress.ts'
 
 const SERVICE = 'cosmos.distribution.v1beta1.Query'
 const BASE = '/cosmos/distribution/v1beta1'

@@ -14,8 +14,9 @@ import type { ReadContext } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { delegationsOf } from '../staking/delegations.ts'
 import { getValidator } from '../staking/validators.ts'
+import { delegationRewards } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
-import { accruedRewards, delegationRewards } from './rewards.ts'
+import { accruedRewards } from './rewards.ts'
 
 /** Returns the acoin that a validator and its delegators may still withdraw. */
 export function outstandingRewards(context: ReadContext, operator: Address): Outcome<Decimal> {

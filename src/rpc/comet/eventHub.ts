@@ -4,7 +4,7 @@ import type { RpcLog } from '../jsonrpc/errors.ts'
 import type { ContextLease } from '../jsonrpc/runMethod.ts'
 import { createNotificationWork, deliveryWork, type NotificationWork } from '../subscriptions/notificationWork.ts'
 import type { ClientBudget } from '../transport/clientBudget.ts'
-import { type NotificationEnd, notificationEnd } from '../transport/websocket.ts'
+import { type NotificationEnd, notificationEnd } from '../transport/socketProtocol.ts'
 import { BLOCK_EVENT_KINDS, type BlockEventsContext, blockEventsOf, type CometEvent } from './blockEvents.ts'
 import {
   createEventSubscribers,

@@ -2,7 +2,7 @@ import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
 import type { RpcLog } from '../jsonrpc/errors.ts'
 import type { RateLimit } from '../transport/rateLimit.ts'
-import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../transport/websocket.ts'
+import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../transport/socketProtocol.ts'
 import {
   answerCometJson,
   type CometText,

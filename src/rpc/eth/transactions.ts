@@ -1,5 +1,6 @@
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
-import type { ChainReader, TransactionLocation } from '../../chain/store/store.ts'
+import type { TransactionLocation } from '../../chain/store/hashLookups.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'

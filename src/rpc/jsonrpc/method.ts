@@ -3,10 +3,11 @@ import type { ChainReader } from '../../chain/store/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import type { Engine } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
-import type { BlockRules } from '../../execution/blockExecution.ts'
+import type { SystemCallContext } from '../../evm/systemCalls.ts'
 import type { BlockHooks } from '../../execution/blockHooks.ts'
 import type { TxPort } from '../../mempool/types.ts'
 import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
+import type { Journal } from '../../state/journal.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { KeptLogs } from '../eth/keptLogs.ts'
 import type { SubmitPort } from '../submit/submitPort.ts'
@@ -122,16 +123,24 @@ export interface Retention {
 export interface ExecutionHost {
   readonly engine: Engine
   readonly precompiles: PrecompileTable
-  /** run native modules at begin and end of a block that is executed again */
+  /** what native modules do in a block that is executed again or simulated */
   readonly hooks: BlockHooks
-  /** of simulated blocks; undefined: the chain's own */
-  readonly blockRules?: BlockRules
+  /** undefined on a node: only Ethereum's suite of JSON-RPC simulates blocks of Ethereum */
+  readonly ethereumBlocks?: EthereumBlocks
   /**
    * Returns the request's `ExecutionEnvironment.yield`. `deadlineMs` is the deadline of the method,
    * on the clock of `RpcContext.monotonicMs`. The returned function throws `ExecutionTimeout` after
    * the deadline, and as soon as the client no longer waits for the request (`RpcContext.scope`).
    */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
+}
+
+/** What a simulated or built block of Ethereum has, and a block of this chain has not. */
+interface EthereumBlocks {
+  /** gas limit of the block after one with `parent`; on this chain it does not change */
+  gasLimitAfter(parent: bigint): bigint
+  /** after the last transaction: the system calls for requests (EIP-7685) */
+  end(context: SystemCallContext & { readonly world: Journal }): Promise<void>
 }
 
 export interface SyncStatus {

@@ -10,7 +10,7 @@ import { createPrecompileGas, type PrecompileGas } from '../../evm/precompileGas
 import { applyBlockStart } from '../../evm/systemCalls.ts'
 import { type AppliedTransaction, applyCall } from '../../evm/transition.ts'
 import { blockContextOf, rulesAt, runningParams } from '../../execution/blockContext.ts'
-import { BLOCK_RULES, EMPTY_REQUESTS_HASH, ZERO_NONCE } from '../../execution/blockExecution.ts'
+import { EMPTY_REQUESTS_HASH, ZERO_NONCE } from '../../execution/blockExecution.ts'
 import { receiptOf } from '../../execution/receiptOf.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../primitives/bytes.ts'
@@ -38,7 +38,7 @@ export interface SimulationGround {
   readonly world: Journal
   readonly roots: StateRoots
   readonly chain: Pick<RpcContext['chain'], 'evmChainId' | 'forks' | 'precompileGasLimit'>
-  readonly execution: Pick<ExecutionHost, 'engine' | 'precompiles' | 'blockRules'>
+  readonly execution: Pick<ExecutionHost, 'engine' | 'precompiles' | 'hooks' | 'ethereumBlocks'>
   readonly feeMarket: FeeMarket
   /** hash of a block of the chain, up to the base block */
   readonly hashOf: (number: number) => Hash | undefined
@@ -144,8 +144,8 @@ export async function closeBlock(
   receipts: readonly Receipt[],
 ): Promise<Pick<SimulatedBlock, 'header' | 'hash'>> {
   const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
-  const { engine, blockRules = BLOCK_RULES } = execution
-  await blockRules.end?.({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
+  const { engine, ethereumBlocks } = execution
+  await ethereumBlocks?.end({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
   // With megabytes of overrides each of these steps takes long enough for a turn of its own.
   await pause()
   const changes = world.changes()
@@ -275,8 +275,7 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
     tracer: logs.tracer,
   })
   if (outcome.kind === 'skipped') throw cannotStart(outcome, signed)
-  const { blockRules = BLOCK_RULES } = execution
-  blockRules.creditFees(world, outcome, context)
+  execution.hooks.creditFees(world, outcome, context)
   simulation.gasLeft -= outcome.gasUsed
   block.gasUsed += outcome.gasUsed
   block.blobGasUsed += outcome.blobGasUsed

@@ -4,7 +4,7 @@ import { bytesKey } from '../../primitives/bytes.ts'
 import { readBlockLogs } from '../eth/logs.ts'
 import type { LogFilter } from '../params/logFilter.ts'
 import type { ClientBudget } from '../transport/clientBudget.ts'
-import { type NotificationEnd, notificationEnd } from '../transport/websocket.ts'
+import { type NotificationEnd, notificationEnd } from '../transport/socketProtocol.ts'
 import { deliveryWork, type NotificationSubscriber, type NotificationWork } from './notificationWork.ts'
 
 /**

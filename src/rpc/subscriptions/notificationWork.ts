@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createClientBudget } from '../transport/clientBudget.ts'
-import type { NotificationEnd } from '../transport/websocket.ts'
+import type { NotificationEnd } from '../transport/socketProtocol.ts'
 
 /** A subscriber to notifications. */
 export interface NotificationSubscriber {

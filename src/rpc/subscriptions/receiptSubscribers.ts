@@ -3,7 +3,7 @@ import { bytesKey } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { formatReceipt } from '../format/receipt.ts'
 import type { ClientBudget } from '../transport/clientBudget.ts'
-import type { NotificationEnd } from '../transport/websocket.ts'
+import type { NotificationEnd } from '../transport/socketProtocol.ts'
 import { resultEnd } from './logSubscribers.ts'
 import { deliveryWork, type NotificationSubscriber, type NotificationWork } from './notificationWork.ts'
 

@@ -17,7 +17,7 @@ import { type Begin, type ContextLease, noSuchSubscription } from '../jsonrpc/ru
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { listReader, objectReader, readBool, readHash } from '../params/values.ts'
 import type { ClientBudget } from '../transport/clientBudget.ts'
-import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from '../transport/websocket.ts'
+import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from '../transport/socketProtocol.ts'
 import { createLogSubscribers, resultEnd } from './logSubscribers.ts'
 import {
   createNotificationWork,

@@ -2,7 +2,6 @@ import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import type { Receipt } from '../../chain/block/receipt.ts'
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
 import { type AppliedTransaction, applyTransaction } from '../../evm/transition.ts'
-import { BLOCK_RULES } from '../../execution/blockExecution.ts'
 import { receiptOf } from '../../execution/receiptOf.ts'
 import { bytesToHex, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
@@ -99,14 +98,14 @@ async function open(context: RpcContext, attributes: Attributes, pause: () => Pr
   const options = { traceTransfers: false, validation: true, returnFullTransactions: false }
   const { ground, base } = openGround(context, LATEST, options, pause)
   if (Number(timestamp) < base.header.timestamp) throw serverError('timestamp is before that of the parent')
-  const { gasLimitAfter = (limit: bigint) => limit } = ground.execution.blockRules ?? BLOCK_RULES
+  const parentGasLimit = base.header.gasLimit
   const plan = {
     number: base.header.number + 1,
     timestamp: Number(timestamp),
     overrides: {
       feeRecipient: suggestedFeeRecipient,
       prevRandao,
-      gasLimit: gasLimitAfter(base.header.gasLimit),
+      gasLimit: ground.execution.ethereumBlocks?.gasLimitAfter(parentGasLimit) ?? parentGasLimit,
       ...(parentBeaconBlockRoot === undefined ? {} : { beaconRoot: parentBeaconBlockRoot }),
     },
     stateOverrides: [],
@@ -135,7 +134,7 @@ async function execute(
   const transactions: SignedTransaction[] = []
   const receipts: Receipt[] = []
   let tipsAcoin = 0n
-  const { engine, blockRules = BLOCK_RULES } = execution
+  const { engine, hooks } = execution
   const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
   for (const signed of chosen) {
     await pause()
@@ -155,7 +154,7 @@ async function execute(
       if (skipsInvalid) continue
       throw serverError(outcome.reason)
     }
-    blockRules.creditFees(world, outcome, context)
+    hooks.creditFees(world, outcome, context)
     block.gasUsed += outcome.gasUsed
     tipsAcoin += tipOf(outcome, block)
     transactions.push(signed)

@@ -45,7 +45,8 @@ import { createPendingResponses, type PendingResponses } from './pendingResponse
 import type { Access } from './privateAccess.ts'
 import { answerProbe, PROBE_PATHS, type ProbeSource, probeOf } from './probes.ts'
 import type { RateLimit } from './rateLimit.ts'
-import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLimits } from './websocket.ts'
+import type { SocketProtocol } from './socketProtocol.ts'
+import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -70,11 +70,14 @@ export function suiteContext({ view, chain }: ImportedNode, txs: TxPort): Omit<R
 export const SUITE_EXECUTION: ExecutionHost = {
   engine: productionEngine,
   precompiles: new Map(),
-  hooks: { begin: () => undefined, end: () => [] },
-  blockRules: {
+  hooks: {
+    begin: () => undefined,
+    end: () => [],
     creditFees: (world, { fees }, { coinbase }) => {
       if (fees.tipAcoin > 0n) world.addBalance(coinbase, fees.tipAcoin)
     },
+  },
+  ethereumBlocks: {
     gasLimitAfter: (parent) => {
       const step = parent / GAS_LIMIT_DIVISOR - 1n
       if (parent < DESIRED_GAS_LIMIT) return parent + step < DESIRED_GAS_LIMIT ? parent + step : DESIRED_GAS_LIMIT

@@ -327,12 +327,12 @@ export function scriptedHooks(
   script: (height: number, world: WorldState) => void,
   upgrades: UpgradeRules = UPGRADE_RULES,
 ): BlockHooks {
-  const { begin, end } = moduleHooks(upgrades)
+  const hooks = moduleHooks(upgrades)
   return {
-    begin,
+    ...hooks,
     end: (world, block) => {
       script(block.height, world)
-      return end(world, block)
+      return hooks.end(world, block)
     },
   }
 }

@@ -8,6 +8,7 @@ import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import type { PrecompileTable } from '../../../src/evm/precompile.ts'
 import { createPrecompileGas } from '../../../src/evm/precompileGas.ts'
 import { type BlockSeed, blockContextOf, rulesAt, seedAfter } from '../../../src/execution/blockContext.ts'
+import { MODULE_HOOKS } from '../../../src/execution/blockHooks.ts'
 import { type Address, ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bigIntToBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, sha256, ZERO_HASH } from '../../../src/primitives/hash.ts'
@@ -172,7 +173,7 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
         execution: {
           engine,
           precompiles,
-          hooks: { begin: () => undefined, end: () => [] },
+          hooks: { ...MODULE_HOOKS, begin: () => undefined, end: () => [] },
           yieldUntil: (deadlineMs) => async () => {
             if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
           },

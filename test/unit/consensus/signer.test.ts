@@ -64,14 +64,21 @@ describe('signer', () => {
   })
 
   it('rises through heights, rounds and steps', () => {
-    const { signer } = makeSigner()
-    signer.stageProposal(proposal(1, 0))
-    signer.stageVote(vote(1, 0, 1))
-    signer.stageVote(vote(1, 0, 2))
-    signer.stageVote(vote(1, 1, 1))
-    signer.stageProposal(proposal(1, 2))
-    signer.stageVote(vote(2, 0, 2))
-    signer.stageProposal(proposal(3, 0))
+    const { signer, entries } = makeSigner()
+    const steps = [
+      proposal(1, 0),
+      vote(1, 0, 1),
+      vote(1, 0, 2),
+      vote(1, 1, 1),
+      proposal(1, 2),
+      vote(2, 0, 2),
+      proposal(3, 0),
+    ]
+    const signed = steps.map((next) => now('type' in next ? signer.stageVote(next) : signer.stageProposal(next)))
+    expect(signed).toMatchObject(steps)
+    expect(entries).toEqual(
+      signed.map((next) => ('type' in next ? { kind: 'vote', vote: next } : { kind: 'proposal', proposal: next })),
+    )
   })
 
   const last = { height: 10, round: 2, type: 1 as const }

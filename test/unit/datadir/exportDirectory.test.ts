@@ -142,9 +142,10 @@ describe('an import of a directory', () => {
   it('gives the same chain, and goes on where a node is', async () => {
     const node = await fresh()
     const { last } = manifestOf(served).files[1]!
-    const directory = join(root, 'grows')
+    const directory = join(root, 'first')
     await exporting({ directory, to: last })
-    expect(await importing(node, blocksIn(served))).toEqual({ from: 1, to: BLOCKS })
+    expect(await importing(node, blocksIn(directory))).toEqual({ from: 1, to: last })
+    expect(await importing(node, blocksIn(served))).toEqual({ from: last + 1, to: BLOCKS })
     expect(bytesToHex(node.executor.head().hash)).toBe(bytesToHex(openChainReader(database).hash(BLOCKS)!))
     expect(await importing(node, blocksIn(served))).toEqual({ from: BLOCKS + 1, to: BLOCKS })
   })

@@ -244,6 +244,7 @@ function breakingHooks(name: keyof BlockHooks, error: Error): BlockHooks {
     throw error
   })
   return {
+    ...MODULE_HOOKS,
     begin: (world, start) => (start.height === 1 ? MODULE_HOOKS : hooks).begin(world, start),
     end: (world, block) => (block.height === 1 ? MODULE_HOOKS : hooks).end(world, block),
   }

@@ -5,6 +5,7 @@ import type { RankedValidatorSet } from '../../../src/chain/comet/types.ts'
 import { validatorSetHash } from '../../../src/chain/comet/validatorSet.ts'
 import { openChainReader } from '../../../src/chain/store/store.ts'
 import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
+import { MODULE_HOOKS } from '../../../src/execution/blockHooks.ts'
 import { recoverEntrySender } from '../../../src/execution/entry.ts'
 import { ranksAfter } from '../../../src/modules/consensus/validatorRanks.ts'
 import { getEvidence, isCommitted } from '../../../src/modules/evidence/evidence.ts'
@@ -189,6 +190,7 @@ describe('applications of several validators', () => {
     const seen: unknown[] = []
     const node = await openNetworkNode(networkGenesis(7), {
       hooks: {
+        ...MODULE_HOOKS,
         begin: (_, { height, lastCommit, misbehaviour }) => {
           seen.push([
             height,

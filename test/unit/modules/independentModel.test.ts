@@ -1,13 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { withdrawDelegationRewards } from '../../../src/modules/distribution/delegationRewards.ts'
 import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/distribution/feePool.ts'
-import {
-  depositValidatorRewards,
-  setWithdrawAddress,
-  withdrawCommission,
-  withdrawDelegationRewards,
-} from '../../../src/modules/distribution/rewards.ts'
+import { depositValidatorRewards, withdrawCommission } from '../../../src/modules/distribution/rewards.ts'
+import { setWithdrawAddress } from '../../../src/modules/distribution/withdrawAddress.ts'
 import { unjailValidator } from '../../../src/modules/slashing/jail.ts'
 import {
   beginRedelegate,

@@ -38,6 +38,7 @@ test('a node finds its peers again after a restart, without those it was told of
   // It lets nodes with lower IDs dial first; either way they are connected by what the address books hold.
   const again = await startNode({ key, directory })
   await until('connected again', () => again.sessions.has(a.network.id))
+  expect([...again.sessions.keys()]).toEqual([a.network.id])
 })
 
 test('peers tell of their peers, and a node stays within the number that it wants', async () => {

@@ -74,6 +74,12 @@ describe('checkImports', () => {
     })
     expect(checkImports(source)).toEqual([expect.stringMatching(/^a cycle: chain\/(\w).ts → .* → chain\/\1.ts$/)])
   })
+
+  it('finds a cycle among files that imports name without their ending', () => {
+    write({ 'evm/a.ts': "import { b } from './b'", 'evm/b.ts': "import {\n  a,\n} from './a'" })
+    const problems = checkImports(source, () => undefined, '.ts')
+    expect(problems).toEqual([expect.stringMatching(/^a cycle: evm\/(\w).ts → evm\/\w.ts → evm\/\1.ts$/)])
+  })
 })
 
 describe('explorerViolation', () => {

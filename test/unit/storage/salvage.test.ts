@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -11,11 +11,13 @@ import { runs } from '../../propertyRuns.ts'
 /** of each file that are damaged */
 const PLACES = runs(2)
 const ENTRIES = 700
+let directory: string
 let location: string
 /** by key, hex */
 const written = new Map<string, Set<string>>()
 beforeAll(async () => {
-  location = mkdtempSync(join(tmpdir(), 'coind-salvage-'))
+  directory = mkdtempSync(join(tmpdir(), 'coind-salvage-'))
+  location = join(directory, 'db')
   for (const session of [0, 1, 2]) {
     const database = await Database.open(location, { writeBufferBytes: 64 << 10 })
     for (let i = session; i < ENTRIES; i += 2) {
@@ -31,12 +33,12 @@ beforeAll(async () => {
     await database.close()
   }
 })
-afterAll(() => rmSync(location, { recursive: true }))
+afterAll(() => rmSync(directory, { recursive: true }))
 
 /** Keys that were found; each value must have been written under its key. */
-function salvaged(first = 0x10, last = 0x13): Set<string> {
+function salvaged(from = location, first = 0x10, last = 0x13): Set<string> {
   const found = new Set<string>()
-  for (const [key, value] of salvageEntries(location, first, last)) {
+  for (const [key, value] of salvageEntries(from, first, last)) {
     const hex = Buffer.from(key).toString('hex')
     if (!written.get(hex)?.has(Buffer.from(value).toString('hex'))) throw new Error(`${hex} never had this value`)
     found.add(hex)
@@ -49,16 +51,18 @@ const withPrefix = (...prefixes: string[]) =>
 
 it('finds every entry of the columns that are wanted', () => {
   expect([...salvaged()].sort()).toEqual(withPrefix('1'))
-  expect([...salvaged(0x11, 0x12)].sort()).toEqual(withPrefix('11', '12'))
+  expect([...salvaged(location, 0x11, 0x12)].sort()).toEqual(withPrefix('11', '12'))
   expect([...salvageEntries(join(location, 'nowhere'), 0, 255)]).toEqual([])
 })
 
 it('finds whatever is not damaged, and nothing that is', () => {
-  const files = readdirSync(location).filter((name) => /\.(ldb|log)$/.test(name))
+  const copy = join(directory, 'copy')
+  cpSync(location, copy, { recursive: true })
+  const files = readdirSync(copy).filter((name) => /\.(ldb|log)$/.test(name))
   // How many tables there are is LevelDB's affair: it merges them when it finds time.
   expect(files.some((name) => name.endsWith('.ldb'))).toBe(true)
   for (const name of [...files, 'CURRENT', 'MANIFEST']) {
-    const path = join(location, readdirSync(location).find((found) => found.startsWith(name))!)
+    const path = join(copy, readdirSync(copy).find((found) => found.startsWith(name))!)
     const whole = readFileSync(path)
     for (let part = 0; part < PLACES; part++) {
       const bytes = Buffer.from(whole)
@@ -66,13 +70,13 @@ it('finds whatever is not damaged, and nothing that is', () => {
       bytes[at]! ^= 1 << (part % 8)
       writeFileSync(path, bytes)
       // A flipped bit costs a block of 4 KiB in a table, and of 32 KiB in a log.
-      if (!name.endsWith('.ldb') || at < whole.length / 2) expect(salvaged().size).toBeGreaterThan(written.size / 2)
-      else salvaged()
+      if (!name.endsWith('.ldb') || at < whole.length / 2) expect(salvaged(copy).size).toBeGreaterThan(written.size / 2)
+      else salvaged(copy)
       truncateSync(path, at)
-      salvaged()
+      salvaged(copy)
       writeFileSync(path, whole)
     }
   }
-  for (const name of readdirSync(location)) rmSync(join(location, name))
-  expect(salvaged().size).toBe(0)
+  for (const name of readdirSync(copy)) rmSync(join(copy, name))
+  expect(salvaged(copy).size).toBe(0)
 })

@@ -26,9 +26,9 @@ import { Coins, sortedCoins } from '../../precompile/types.ts'
 import { isSdkError } from '../../sdkError.ts'
 import { delegationsOf } from '../../staking/delegations.ts'
 import { STAKING_PARAMS } from '../../staking/params.ts'
+import { withdrawDelegationRewards } from '../delegationRewards.ts'
 import * as messages from '../messages.ts'
 import { DISTRIBUTION_GAS } from '../messages.ts'
-import { withdrawDelegationRewards } from '../rewards.ts'
 import { DISTRIBUTION_QUERIES } from './queries.ts'
 
 const EVENTS = defineEvents({

@@ -14,11 +14,12 @@ import { Dec, DecCoins, decCoinTuples, decTuple, PageRequest, PageResponse } fro
 import { isSdkError, type Outcome } from '../../sdkError.ts'
 import { delegationsOf } from '../../staking/delegations.ts'
 import { getValidator } from '../../staking/validators.ts'
+import { delegationRewards } from '../delegationRewards.ts'
 import { distributionError } from '../errors.ts'
 import { communityPool } from '../feePool.ts'
 import { commissionOf, outstandingRewards } from '../readRewards.ts'
-import { delegationRewards, withdrawAddressOf } from '../rewards.ts'
 import { slashEventsFrom } from '../slashEvents.ts'
+import { withdrawAddressOf } from '../withdrawAddress.ts'
 
 /** One record. */
 const READ_GAS = 3_000n

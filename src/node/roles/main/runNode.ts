@@ -36,10 +36,11 @@ import { publishRoundEvents } from '../../wire/roundEvents.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from '../../wire/sharedMemory.ts'
 import { createNodeCopies, publishRoundState } from '../socket/cometNode.ts'
 import { executorApplication } from './executorApplication.ts'
+import { followDecisions, type HeadSummary } from './followDecisions.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { createOwnSigning } from './ownSigning.ts'
 import { startBackfill } from './startBackfill.ts'
-import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
+import { type RunningConsensus, startConsensus } from './startConsensus.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
 /** Milliseconds in which consensus finishes the block that it is deciding; then the stop continues without it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { ValidatorSet } from '../../../chain/comet/types.ts'
-import type { Application, ApplicationInfo } from '../../../consensus/application.ts'
+import type { Application } from '../../../consensus/application.ts'
 import { systemClock } from '../../../consensus/clock.ts'
 import { createClockWatch } from '../../../consensus/clockWatch.ts'
 import type { ConsensusKey } from '../../../consensus/consensusKey.ts'
@@ -14,7 +14,6 @@ import type { RoundEventSink } from '../../../consensus/roundEvents.ts'
 import { STEPS } from '../../../consensus/roundStateView.ts'
 import { readCopyMark } from '../../../datadir/copyMark.ts'
 import { bytesToHex, equalBytes } from '../../../primitives/bytes.ts'
-import type { HeightTimes } from '../../../rpc/comet/json/roundState.ts'
 import { createCommitVerifier } from '../../../sync/blocks/commitChecks.ts'
 import { followNode } from '../../../sync/blocks/followNode.ts'
 import type { SyncStatus } from '../../../sync/blocks/syncStatus.ts'
@@ -25,6 +24,7 @@ import type { Home } from '../../start/openHome.ts'
 import type { Threads } from '../../start/startThreads.ts'
 import { despiteStops } from '../../wire/port.ts'
 import { createSenderRecovery } from '../socket/viewPool.ts'
+import type { Decisions } from './followDecisions.ts'
 import type { NetworkTransport } from './networkTransport.ts'
 import type { OwnSigning } from './ownSigning.ts'
 
@@ -85,7 +85,15 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     presentKey = validatorKeys.address
     log.info({ address: bytesToHex(presentKey) }, "the validator's consensus key has changed")
   }
-  // 1.
+  let reserved: ValidatorSet['validators'] | undefined
+  /** Has the network reserve connections for the validators of the newest block. */
+  const reservePlaces = ({ validators }: ValidatorSet): void => {
+    if (validators === reserved) return
+    reserved = validators
+    transport.setValidators(validators.map(({ address }) => address))
+  }
+
+  // 1. Its callbacks use the follower of step 3, which starts consensus: until then only blocks of the write-ahead log are decided.
   const service = await openConsensusService({
     application,
     keys: validatorKeys,
@@ -127,12 +135,6 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKeys.keyIn(service.state.validators))
 
   // 2.
-  let reserved: ValidatorSet['validators'] | undefined
-  const reservePlaces = ({ validators }: ValidatorSet): void => {
-    if (validators === reserved) return
-    reserved = validators
-    transport.setValidators(validators.map(({ address }) => address))
-  }
   reservePlaces(service.state.validators)
 
   // 3.
@@ -206,71 +208,4 @@ function warnOfCopy(
   } else if (validators.validators.some((validator) => equalBytes(validator.address, address))) {
     log.warn('this directory is a copy: its validator signs nothing until blocks are decided without its key')
   }
-}
-
-/** The newest block, as heartbeat and log show it. */
-export interface HeadSummary {
-  readonly height: number
-  readonly hash: Uint8Array
-  readonly timeMs: number
-}
-
-interface Decisions {
-  head(): HeadSummary
-  /** when this node saw the newest block decided, which is when the next height began */
-  heightTimes(): HeightTimes
-  onDecided(event: DecidedEvent): void
-}
-
-/** Follows decided blocks in the main thread: remembers the newest one, counts metrics, and logs. */
-export function followDecisions(
-  { height, appHash, lastBlockTimeMs }: ApplicationInfo,
-  metrics: ConsensusMetrics,
-  log: Logger,
-): Decisions {
-  let head: HeadSummary = { height, hash: appHash, timeMs: lastBlockTimeMs }
-  let lastDecidedMs: number | undefined
-  let commitMs = lastBlockTimeMs
-  return {
-    head: () => head,
-    heightTimes: () => ({ startMs: commitMs, commitMs }),
-    onDecided: (event) => {
-      const { header } = event.decided.block
-      head = { height: header.height, hash: event.result.appHash, timeMs: header.timeMs }
-      commitMs = Date.now()
-      metrics.blockHeight.set(head.height)
-      logDecision(log, event)
-      if (event.source !== 'consensus') return
-      const nowMs = performance.now()
-      if (lastDecidedMs !== undefined) metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
-      lastDecidedMs = nowMs
-      metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
-    },
-  }
-}
-
-/**
- * Logs one line per block. Empty blocks are logged at debug level, as there are 216,000 per day, and so are synced ones:
- * block sync logs its own progress.
- */
-function logDecision(log: Logger, { decided, result, source, timings }: DecidedEvent): void {
-  const { header, txs } = decided.block
-  const fields = {
-    height: header.height,
-    hash: bytesToHex(result.appHash),
-    txs: txs.length,
-    round: decided.seenCommit.round,
-    ...(source === 'consensus' ? {} : { source }),
-    buildMs: Math.round(timings.buildMs),
-    finalizeMs: Math.round(timings.finalizeMs),
-  }
-  for (const { voteA } of decided.block.evidence) {
-    const validator = bytesToHex(voteA.validatorAddress).slice(2).toUpperCase()
-    log.warn(
-      { height: header.height, validator, faultHeight: voteA.height },
-      'block reports a validator that signed twice',
-    )
-  }
-  if (source === 'log' || (source === 'consensus' && txs.length > 0)) log.info(fields, 'block decided')
-  else log.debug(fields, 'block decided')
 }

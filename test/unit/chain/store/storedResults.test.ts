@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../../src/chain/block/entries.ts'
-import { entriesOf } from '../../../../src/chain/store/store.ts'
+import { entriesOf } from '../../../../src/chain/store/blockParts.ts'
 import { countExecuted, decodeResults, encodeResults } from '../../../../src/chain/store/storedResults.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { arbitraryBlockEvents, arbitraryEntries, PARTIES } from '../../../support/chain/arbitraryEntries.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Wallet } from 'ethers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../../src/cli/devnetAccounts.ts'
 import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
@@ -15,13 +15,13 @@ const [first, second, third] = DEVNET_ACCOUNTS
 const ADDRESS = toBech32(first!.address)
 
 let directory: string
-beforeAll(async () => {
+beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-keys-'))
   const keystore = openKeystore(join(directory, 'keys'), 1024)
   await keystore.add('alice', hexToBytes(first!.privateKey), PASSWORD)
   await keystore.add('bob', hexToBytes(second!.privateKey), PASSWORD)
 })
-afterAll(() => rmSync(directory, { recursive: true }))
+afterEach(() => rmSync(directory, { recursive: true }))
 
 function run(...args: string[]): Promise<Ran> {
   const environment = { COIND_KEYSTORE: join(directory, 'keys'), COIND_KEY_PASSWORD: PASSWORD }

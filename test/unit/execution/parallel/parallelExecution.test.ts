@@ -17,6 +17,7 @@ import { anyOf, signTestTransaction } from '../../../native/signTransaction.ts'
 import { firstSeed, runs } from '../../../propertyRuns.ts'
 import { createTestChain, type TestChain, type TestChainOptions } from '../../../support/execution/testChain.ts'
 import { createRandom } from '../../../support/state/randomChain.ts'
+import { step } from '../../../support/step.ts'
 
 /** Few accounts, so that transactions meet. Coins of the last one are locked, and the filter of vesting accounts takes the one before for one. */
 const KEYS = Array.from({ length: 7 }, (_, index) => bytesToHex(bigIntToBytes(BigInt(index + 1), 32)))
@@ -257,27 +258,27 @@ describe('a block that is executed by several threads', () => {
     expect(await newestBlock(parallel)).toEqual(await newestBlock(serial))
   }
 
-  it('has the results of one that is executed in order, whatever meets in it', async () => {
-    const rounds = runs(16)
-    for (let round = 0; round < rounds; round++) await next(round, await blocks.next(40))
-    expect(counts.adopted).toBeGreaterThan(0)
-    expect(counts.conflicts).toBeGreaterThan(0)
-    expect(counts.alone).toBeGreaterThan(0)
-  })
-
-  it('takes the guesses for an account that is no vesting one, although the filter does not say so', async () => {
-    const { adopted } = counts
-    // Where the machine is busy, none of a block's guesses may be there in time.
-    for (let round = 0; counts.adopted === adopted && round < 50; round++) {
-      await next(0, await blocks.transfers(ACCOUNTS.length - 2, 5))
-    }
-    expect(counts.adopted).toBeGreaterThan(adopted)
-  })
-
-  it('is executed by the executor alone when one of the others has ended', async () => {
-    await parallel.speculators[1]!.stop()
-    const before = { ...counts }
-    for (let round = 0; round < 3; round++) await next(round, await blocks.next(20))
-    expect(counts).toEqual(before)
+  it('has the results of one that is executed in order', async () => {
+    await step('whatever meets in it', async () => {
+      const rounds = runs(16)
+      for (let round = 0; round < rounds; round++) await next(round, await blocks.next(40))
+      expect(counts.adopted).toBeGreaterThan(0)
+      expect(counts.conflicts).toBeGreaterThan(0)
+      expect(counts.alone).toBeGreaterThan(0)
+    })
+    await step('with guesses for an account without locked coins, although the filter has it', async () => {
+      const { adopted } = counts
+      // Where the machine is busy, none of a block's guesses may be there in time.
+      for (let round = 0; counts.adopted === adopted && round < 50; round++) {
+        await next(0, await blocks.transfers(ACCOUNTS.length - 2, 5))
+      }
+      expect(counts.adopted).toBeGreaterThan(adopted)
+    })
+    await step('without guesses when one of the threads has ended', async () => {
+      await parallel.speculators[1]!.stop()
+      const before = { ...counts }
+      for (let round = 0; round < 3; round++) await next(round, await blocks.next(20))
+      expect(counts).toEqual(before)
+    })
   })
 })

@@ -90,6 +90,7 @@ describe('live updates', () => {
       await setImmediate()
     }
     await Promise.all([once(socket, 'close'), app.close()])
+    expect(text).toMatch(/data: \{[^\n]*"height":10[^\n]*\}\n\n/)
   })
 
   it('leave places to others: one client has 50 at most, and gives back those that it leaves', async () => {

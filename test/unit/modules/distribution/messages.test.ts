@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import {
   DISTRIBUTION_MESSAGES,
@@ -7,7 +8,6 @@ import {
 } from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_PARAMS } from '../../../../src/modules/distribution/params.ts'
 import { commissionOf } from '../../../../src/modules/distribution/readRewards.ts'
-import { delegationRewards } from '../../../../src/modules/distribution/rewards.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { type Outcome, SdkError } from '../../../../src/modules/sdkError.ts'

@@ -1,14 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/ledger.ts'
+import { delegationRewards, withdrawDelegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool, communityPoolSpend, fundCommunityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { outstandingRewards } from '../../../../src/modules/distribution/readRewards.ts'
-import {
-  delegationRewards,
-  depositValidatorRewards,
-  withdrawCommission,
-  withdrawDelegationRewards,
-} from '../../../../src/modules/distribution/rewards.ts'
+import { depositValidatorRewards, withdrawCommission } from '../../../../src/modules/distribution/rewards.ts'
 import { isCommitted } from '../../../../src/modules/evidence/evidence.ts'
 import { DISTRIBUTION } from '../../../../src/modules/moduleAccounts.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'

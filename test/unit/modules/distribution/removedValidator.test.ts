@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
-import { getRewards, historicalOf } from '../../../../src/modules/distribution/rewards.ts'
+import { historicalOf } from '../../../../src/modules/distribution/periods.ts'
+import { getRewards } from '../../../../src/modules/distribution/rewards.ts'
 import { slashEventsFrom } from '../../../../src/modules/distribution/slashEvents.ts'
 import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { getValidator } from '../../../../src/modules/staking/validators.ts'

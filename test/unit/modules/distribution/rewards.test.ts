@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
+import { delegationRewards, withdrawDelegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { beforeCommissionChanged } from '../../../../src/modules/distribution/hooks.ts'
 import { commissionOf, outstandingRewards } from '../../../../src/modules/distribution/readRewards.ts'
-import {
-  delegationRewards,
-  withdrawCommission,
-  withdrawDelegationRewards,
-} from '../../../../src/modules/distribution/rewards.ts'
+import { withdrawCommission } from '../../../../src/modules/distribution/rewards.ts'
 import { slashEvents } from '../../../../src/modules/distribution/slashEvents.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'

@@ -11,7 +11,7 @@ import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import { answerString } from '../../../../src/rpc/jsonrpc/resultText.ts'
 import { createClientBudget } from '../../../../src/rpc/transport/clientBudget.ts'
-import type { NotificationEnd, SocketSubscriptions } from '../../../../src/rpc/transport/websocket.ts'
+import type { NotificationEnd, SocketSubscriptions } from '../../../../src/rpc/transport/socketProtocol.ts'
 import { createIndexedChain, type IndexedChain, receiver } from '../../../support/rpc/comet/indexedChain.ts'
 
 let indexed: IndexedChain

@@ -38,9 +38,10 @@ function withContext<T>(
   engine: string,
   monotonicMs: () => number,
   use: (context: RpcContext) => Promise<T>,
+  of: NativeNode = node,
 ): Promise<T> {
-  return node.read(async (view) => {
-    const context = chainContext(node.chain, view)
+  return of.read(async (view) => {
+    const context = chainContext(of.chain, view)
     const execution = {
       ...context.execution!,
       engine: engines.get(engine)!,
@@ -81,11 +82,13 @@ describe.each(['wasm', 'reference'])('a precompile that works for too long, in t
 })
 
 test('a block that is executed again ends at the deadline in its native modules, before its first transaction', async () => {
-  await node.chain.produce()
+  const own = await createNativeNode()
+  await own.chain.produce()
   const trace = (monotonicMs: () => number, run: typeof invoke | typeof invokeError) =>
-    withContext('wasm', monotonicMs, (context) => run(traceBlockByNumber, context, '0x1'))
+    withContext('wasm', monotonicMs, (context) => run(traceBlockByNumber, context, '0x1'), own)
   expect(await trace(() => 0, invoke)).toEqual([])
   expect(await trace(clockUntil(2), invokeError)).toEqual({ code: -32000, message: 'execution timeout' })
+  await own.close()
 })
 
 test('a native query ends at the deadline of its request', async () => {

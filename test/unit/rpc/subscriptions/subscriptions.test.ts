@@ -12,7 +12,7 @@ import { createLogSubscribers } from '../../../../src/rpc/subscriptions/logSubsc
 import { createNotificationWork } from '../../../../src/rpc/subscriptions/notificationWork.ts'
 import { createReceiptSubscribers } from '../../../../src/rpc/subscriptions/receiptSubscribers.ts'
 import { createClientBudget } from '../../../../src/rpc/transport/clientBudget.ts'
-import type { NotificationEnd } from '../../../../src/rpc/transport/websocket.ts'
+import type { NotificationEnd } from '../../../../src/rpc/transport/socketProtocol.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { invoke } from '../../../support/rpc/invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'

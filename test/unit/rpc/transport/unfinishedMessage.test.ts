@@ -8,8 +8,9 @@ import * as ws from 'ws'
 import { createClientAddresses } from '../../../../src/config/clientAddress.ts'
 import { createClientBudget } from '../../../../src/rpc/transport/clientBudget.ts'
 import { createRateLimit } from '../../../../src/rpc/transport/rateLimit.ts'
+import type { SocketProtocol } from '../../../../src/rpc/transport/socketProtocol.ts'
 import { UnfinishedMessage } from '../../../../src/rpc/transport/unfinishedMessage.ts'
-import { createWebSocketEndpoint, type SocketProtocol } from '../../../../src/rpc/transport/websocket.ts'
+import { createWebSocketEndpoint } from '../../../../src/rpc/transport/websocket.ts'
 
 /** What a WebSocket of `ws` reads with; it is exported, but its types do not say so. */
 const { Receiver } = ws as unknown as { readonly Receiver: new (options: object) => Writable }

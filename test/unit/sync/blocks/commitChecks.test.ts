@@ -104,22 +104,32 @@ describe('createCommitVerifier', () => {
   it('says in other threads what checkCommits says here', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(checks, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), async (list, threads) => {
-        const used = new Set<number>()
         const workers = Array.from(
           { length: threads },
-          (_, index) => async (packed: Parameters<typeof checkPackedCommits>[0]) => {
-            used.add(index)
-            return checkPackedCommits(structuredClone(packed), verifyFake)
-          },
+          () => async (packed: Parameters<typeof checkPackedCommits>[0]) =>
+            checkPackedCommits(structuredClone(packed), verifyFake),
         )
         const valid = (reasons: readonly (string | undefined)[]) => reasons.map((reason) => reason === undefined)
         const answers = await createCommitVerifier(workers)(list)
         expect(valid(answers)).toEqual(valid(checkCommits(list, verifyFake)))
-        // 64 signatures make 16 commits here.
-        if (answers.every((reason) => reason === undefined) && list.length > 32) expect(used.size).toBe(threads)
       }),
       { numRuns: runs(100) },
     )
+  })
+
+  it.each([1, 2, 3])('uses each of %i threads for many commits', async (threads) => {
+    const used = new Set<number>()
+    const workers = Array.from(
+      { length: threads },
+      (_, index) => async (packed: Parameters<typeof checkPackedCommits>[0]) => {
+        used.add(index)
+        return checkPackedCommits(packed, verifyFake)
+      },
+    )
+    // A thread gets some 64 signatures at a time, which are 16 commits here.
+    const list = Array.from({ length: 40 }, (_, index) => checkOf(index + 1, seen(index + 1), undefined))
+    expect(await createCommitVerifier(workers)(list)).toEqual(list.map(() => undefined))
+    expect(used.size).toBe(threads)
   })
 
   it('sends no memory but its own', async () => {
