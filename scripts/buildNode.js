@@ -22,7 +22,7 @@ const ENTRIES = [
     'view',
   ].map((role) => ({
     name: role,
-    source: `src/node/roles/${role}/${role}.ts`,
+    source: `src/node/roles/${role}/${role}Thread.ts`,
   })),
   { name: EXPLORER_ENTRY.slice(0, -'.js'.length), source: 'explorer/run.ts' },
   { name: 'explorerIndex', source: 'explorer/ingest/worker.ts' },

@@ -1,6 +1,6 @@
 // The accounts that a run has read: their state in the world, and whether they are warm (EIP-2929).
 import { accountEpoch, resetAccountEpoch } from './accountEpoch'
-import { acquireCode, emptyCode } from './codes'
+import { acquireCode, emptyCode } from './contractCode'
 import {
   ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM, ENV_HAS_VESTING,
 } from './constants'

@@ -3,7 +3,7 @@
 // whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read the gas
 // end a block, so that the gas is charged exactly up to them when they read it.
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
-import { fusedOffset, newBlockTable } from './codes'
+import { fusedOffset, newBlockTable } from './contractCode'
 import { copyUnfused, fuseBlock } from './fusion'
 import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
 import { endings, properties } from './opcodeTable'

@@ -5,7 +5,7 @@ import {
   WARM_ACCESS, accessAccount, accessAddress, accessCost, codeOfAccount, currentAccount, isPrecompile, spendableOf,
 } from './accounts'
 import { clearReturnData, returnData, returnLength } from './buffer'
-import { delegationOf, emptyCode } from './codes'
+import { delegationOf, emptyCode } from './contractCode'
 import {
   ACCOUNT_EMPTY, ACCOUNT_EXISTS, ACCOUNT_IDLE_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, CALL_DELEGATED, CALL_DEPTH,
   CALL_STATIC, FAILED, INSUFFICIENT_BALANCE, OP_CALL, OP_CALLCODE, OP_DELEGATECALL, OP_STATICCALL, OUT_OF_GAS, PRECOMPILE_FAILED, REVERTED,

@@ -5,7 +5,7 @@ import {
 } from './accounts'
 import { clearReturnData } from './buffer'
 import { ENTERED, FAILS, GOES_ON } from './calls'
-import { newInitCode } from './codes'
+import { newInitCode } from './contractCode'
 import {
   ACCOUNT_EMPTY, ADDRESS_COLLISION, CALL_DEPTH, CREATE_COLLISION, CREATE_NONCE_OVERFLOW, FAILED, GAS_OVERFLOW,
   INIT_CODE_SIZE, INSUFFICIENT_BALANCE, NONCE_OVERFLOW, OP_CREATE2, OP_SELFDESTRUCT, OUT_OF_GAS, TRACE_FRAMES,

@@ -3,7 +3,7 @@
 import { accountsChanged } from './accountEpoch'
 import { clearReturnData, returnData, returnLength, setReturnData } from './buffer'
 import { moveBytes } from './byteRanges'
-import { releaseCode, useCode } from './codes'
+import { releaseCode, useCode } from './contractCode'
 import {
   CODE_SIZE, CODE_STORE_OUT_OF_GAS, FAILED, INVALID_CODE, NO_FAILURE, RESULT_DETAIL, RESULT_FAILURE, RESULT_GAS,
   RESULT_NEED, RESULT_OUTPUT, RESULT_OUTPUT_LENGTH, RESULT_REFUND, RESULT_STATUS, SUCCESS, TRACE_FRAMES,

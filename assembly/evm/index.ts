@@ -4,7 +4,7 @@ import { blocksOf } from './blocks'
 import { isDropped, setBounded } from './bounds'
 import { reserveReturnData, shrinkBuffers } from './buffer'
 import { callCode, enter, startCall } from './calls'
-import { freeUnused, jumpsOf, limitCodes, newInitCode } from './codes'
+import { freeUnused, jumpsOf, limitCodes, newInitCode } from './contractCode'
 import {
   ENV_FORK, ENV_HASH_SEED, ENV_LOOP, ENV_TRACE, LOOP_BLOCKS, LOOP_PLAIN, MESSAGE_CALLER, MESSAGE_RECIPIENT,
   MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_BOUNDED, START_CREATION, START_DISCARDED, TRACE_FRAMES, TRACE_STEPS,
@@ -23,7 +23,7 @@ import { copyWord, isZero } from './word'
 
 export { reserveInput } from './buffer'
 export { prepareWrites } from './calls'
-export { newCode } from './codes'
+export { newCode } from './contractCode'
 export { environment, message, result } from './layout'
 
 /** Gas after which the loop is left and entered again, so that V8 can switch to its optimized version. */

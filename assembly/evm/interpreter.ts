@@ -6,7 +6,7 @@ import { enterBlock, enterNext } from './blocks'
 import { boundFrame, drop, dropBelow } from './bounds'
 import { moveBytes } from './byteRanges'
 import { ENTERED, FAILS, callOpcode } from './calls'
-import { fusedOffset, hasRoomForBlocks, jumpsOf } from './codes'
+import { fusedOffset, hasRoomForBlocks, jumpsOf } from './contractCode'
 import {
   ENV_LOOP, FAILED, INVALID_JUMP, INVALID_OPCODE, LOOP_PLAIN, OP_ADD, OP_ADDMOD, OP_ADDRESS, OP_AND, OP_BALANCE,
   OP_BASEFEE, OP_BLOBBASEFEE, OP_BLOBHASH, OP_BLOCKHASH, OP_BYTE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY,

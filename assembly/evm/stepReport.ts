@@ -3,7 +3,7 @@
 import { WARM_ACCESS, accountAt, codeOfAccount, isPrecompile, peekAccessCost } from './accounts'
 import { returnData, returnLength } from './buffer'
 import { calleeGas, valueCost } from './calls'
-import { delegationOf } from './codes'
+import { delegationOf } from './contractCode'
 import {
   ENV_REFUND_BEFORE, GAS_OVERFLOW, NO_FAILURE, OP_BALANCE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY, OP_CODECOPY,
   OP_CREATE, OP_CREATE2, OP_DELEGATECALL, OP_EXP, OP_EXTCODECOPY, OP_EXTCODEHASH, OP_EXTCODESIZE, OP_KECCAK256,

@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely'
 import type { ServiceQueries, ServiceTables } from '../database/services.ts'
-import type { Refusal, Report } from './readReport.ts'
+import type { Report, ReportRefusal } from './readReport.ts'
 
 /** Stored nodes. A report of another node replaces a silent node, or is refused. */
 const MAX_NODES = 1_000
@@ -32,7 +32,7 @@ export function storeReport(
   services: ServiceQueries,
   report: Report,
   { lag, nowMs, mayAdd, maxNodes = MAX_NODES }: ReportContext,
-): Promise<Refusal | undefined> {
+): Promise<ReportRefusal | undefined> {
   return services.transaction().execute(async (queries) => {
     const { nodeId } = report
     const isVerified = report.signedAtMs === undefined ? 0 : 1

@@ -48,13 +48,13 @@ export interface Report {
 }
 
 /** Why a report is refused: an HTTP status, and a line for the operator of the node. */
-export interface Refusal {
+export interface ReportRefusal {
   readonly status: 400 | 401 | 429 | 503
   readonly error: string
 }
 
 /** Reads a heartbeat as docs/operations.md describes it, and checks its signature, if it has one. */
-export function readReport(body: Uint8Array, headers: IncomingHttpHeaders, nowMs: number): Report | Refusal {
+export function readReport(body: Uint8Array, headers: IncomingHttpHeaders, nowMs: number): Report | ReportRefusal {
   const parsed = bodySchema.safeParse(parseJson(body))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -89,7 +89,7 @@ function checkSignature(
   headers: IncomingHttpHeaders,
   nodeId: Uint8Array,
   nowMs: number,
-): number | undefined | Refusal {
+): number | undefined | ReportRefusal {
   const names = [HEARTBEAT_HEADERS.key, HEARTBEAT_HEADERS.time, HEARTBEAT_HEADERS.signature]
   const [key, time, signature] = names.map((name) => headers[name])
   if (key === undefined && time === undefined && signature === undefined) return undefined

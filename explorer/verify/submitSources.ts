@@ -4,7 +4,7 @@ import type { ClientOf } from '../api/clientOf.ts'
 import { isForeignPage } from '../api/foreignPage.ts'
 import type { ContractName } from './compile.ts'
 import { readStandardJson, type StandardJson, StandardJsonError } from './standardJson.ts'
-import type { Refusal, Verifier } from './verifier.ts'
+import type { VerificationRefusal, Verifier } from './verifier.ts'
 
 /** Sources that a client sent, not checked yet. */
 export interface Submission {
@@ -16,8 +16,8 @@ export interface Submission {
 }
 
 /** Why sources are refused: a status, one of Sourcify's error codes, and a line that says what to do. */
-interface SubmissionRefusal extends Omit<Refusal, 'status'> {
-  readonly status: Refusal['status'] | 400 | 403
+interface SubmissionRefusal extends Omit<VerificationRefusal, 'status'> {
+  readonly status: VerificationRefusal['status'] | 400 | 403
 }
 
 export type SubmitSources = (

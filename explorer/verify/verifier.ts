@@ -25,7 +25,7 @@ export interface VerificationJob {
 }
 
 /** A refused request: the status of the answer, one of Sourcify's error codes, a line that says what to do. */
-export interface Refusal {
+export interface VerificationRefusal {
   readonly status: 409 | 429 | 503
   readonly code: string
   readonly message: string
@@ -35,7 +35,7 @@ export interface Refusal {
 export interface Verifier {
   readonly compilers: Pick<Compilers, 'versions' | 'find'>
   /** @param client as `ClientAddresses.of` returns it */
-  submit(request: VerificationRequest, client: string): Promise<{ readonly id: string } | Refusal>
+  submit(request: VerificationRequest, client: string): Promise<{ readonly id: string } | VerificationRefusal>
   /** A job by its ID; undefined: no such job, or it is more than a week old. */
   job(id: string): Promise<VerificationJob | undefined>
   /** Stops what is under way. */

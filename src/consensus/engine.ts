@@ -4,10 +4,10 @@ import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 import { CatchUp } from './catchUp.ts'
+import { ConsensusGossip, type Send, SWEEP_MS } from './consensusGossip.ts'
 import { advanceState, type ConsensusState, type EngineChain } from './consensusState.ts'
 import type { ConsensusEnvironment, ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { EvidencePool } from './evidencePool.ts'
-import { Gossip, type Send, SWEEP_MS } from './gossip.ts'
 import type { Effect, Input, Timeout } from './inputsAndEffects.ts'
 import type { ConsensusMessage } from './messages.ts'
 import { Outbox } from './outbox.ts'
@@ -46,7 +46,7 @@ export class ConsensusEngine {
   readonly #options: EngineOptions
   readonly #environment: ConsensusEnvironment
   readonly #rounds: RoundState
-  readonly #gossip: Gossip
+  readonly #gossip: ConsensusGossip
   readonly #outbox: Outbox
   readonly #timers: StepTimers
   readonly #proposer: BlockProposer | undefined
@@ -77,7 +77,7 @@ export class ConsensusEngine {
         return signer?.address
       },
     })
-    this.#gossip = new Gossip({
+    this.#gossip = new ConsensusGossip({
       get ownAddress() {
         return signer?.address
       },

@@ -34,11 +34,11 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   if (authority === undefined) return 0n
   world.warmAddress(authority)
   const code = world.getCode(authority)
-  if (code.length > 0 && delegationTarget(code) === undefined) return 0n
+  if (code.length > 0 && codeDelegationTarget(code) === undefined) return 0n
   if (world.getNonce(authority) !== nonce) return 0n
   const refund = world.exists(authority) ? EXISTING_ACCOUNT_REFUND : 0n
   const clears = address.every((byte) => byte === 0)
-  world.setCode(authority, clears ? EMPTY_BYTES : delegationCode(address))
+  world.setCode(authority, clears ? EMPTY_BYTES : codeDelegation(address))
   world.setNonce(authority, nonce + 1n)
   return refund
 }
@@ -77,12 +77,12 @@ export function recoverAuthority(authorization: Authorization): Address | undefi
 const PREFIX = Uint8Array.of(0xef, 0x01, 0x00)
 
 /** Returns the address that `code` delegates to; undefined when it is not a delegation. */
-export function delegationTarget(code: Uint8Array): Address | undefined {
+export function codeDelegationTarget(code: Uint8Array): Address | undefined {
   if (code.length !== 23 || code[0] !== 0xef || code[1] !== 0x01 || code[2] !== 0x00) return undefined
   return code.slice(3)
 }
 
 /** Returns the code of an account that delegates to `target`. */
-export function delegationCode(target: Address): Uint8Array {
+export function codeDelegation(target: Address): Uint8Array {
   return concatBytes(PREFIX, target)
 }

@@ -2,7 +2,7 @@ import type { Transaction } from '../chain/block/transaction.ts'
 import { type Hardfork, includesFork } from '../chain/genesis/hardfork.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import type { WorldState } from '../state/world.ts'
-import { delegationTarget } from './authorization.ts'
+import { codeDelegationTarget } from './authorization.ts'
 import type { BlockContext } from './blockContext.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from './intrinsicGas.ts'
 
@@ -94,7 +94,7 @@ function checkNonce({ sender, nonce }: TransactionMessage, world: WorldState): s
 /** Checks EIP-3607 with EIP-7702's exception, and EIP-7825. */
 function checkSender({ sender, gasLimit }: TransactionMessage, { world, fork }: CheckContext): string | undefined {
   const code = world.getCode(sender)
-  const isContract = code.length > 0 && (!includesFork(fork, 'prague') || delegationTarget(code) === undefined)
+  const isContract = code.length > 0 && (!includesFork(fork, 'prague') || codeDelegationTarget(code) === undefined)
   if (isContract) return `sender not an eoa: address ${toChecksumAddress(sender)}, len(code): ${code.length}`
   if (includesFork(fork, 'osaka') && gasLimit > MAX_TRANSACTION_GAS) {
     return `transaction gas limit too high (cap: ${MAX_TRANSACTION_GAS}, tx: ${gasLimit})`

@@ -5,7 +5,7 @@ import { type Hardfork, includesFork } from '../chain/genesis/hardfork.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
-import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
+import { applyAuthorizations, codeDelegationTarget, recoverAuthority } from './authorization.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
 import { createAddress } from './contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, ImmediateEngine, Message } from './engine.ts'
@@ -327,7 +327,7 @@ function prepareRun(
   const { sender, to, value, data } = message
   warmAddresses(message, context)
   const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
-  const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
+  const target = to === undefined ? undefined : codeDelegationTarget(world.getCode(to))
   if (target !== undefined && includesFork(rules.fork, 'prague')) world.warmAddress(target)
   const environment = { ...environmentOf(message, context, price), refundBefore: authorizationRefund }
   return { authorizationRefund, codeRun: { message: { caller: sender, to, value, data, gasLimit }, environment } }

@@ -137,7 +137,7 @@ export function createApplication(options: ApplicationOptions): Application {
    * To be called before a block is built or checked, which happens on the newest block, also while that is being written. Other threads
    * that execute read the database, and can only after the write.
    */
-  const settle = options.parallel === undefined ? options.flush : options.written
+  const waitForWrites = options.parallel === undefined ? options.flush : options.written
   const entriesOf = (
     { block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>,
     deadline?: ExecutionDeadline,
@@ -185,7 +185,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async prepareProposal({ maxBytes, evidence: pending, ...request }, budgetMs) {
-      await settle()
+      await waitForWrites()
       const { height } = request
       try {
         const beginMs = now()
@@ -228,7 +228,7 @@ export function createApplication(options: ApplicationOptions): Application {
     async processProposal(block, budgetMs = Number.POSITIVE_INFINITY) {
       const deadline = new ExecutionDeadline(now)
       deadline.setIn(budgetMs)
-      await settle()
+      await waitForWrites()
       try {
         return await judge(block, deadline)
       } catch (error) {
@@ -254,7 +254,7 @@ export function createApplication(options: ApplicationOptions): Application {
      */
     async finalizeBlock(decided): Promise<FinalizeResult> {
       // 1.
-      if (decided.catchingUp !== true) await settle()
+      if (decided.catchingUp !== true) await waitForWrites()
       // 2.
       const { block } = decided
       const head = options.head()

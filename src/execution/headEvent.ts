@@ -1,5 +1,5 @@
 import { nextBaseFee } from '../chain/block/baseFee.ts'
-import { delegationTarget } from '../evm/authorization.ts'
+import { codeDelegationTarget } from '../evm/authorization.ts'
 import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
@@ -79,6 +79,6 @@ export function accountState(
   const { nonce, codeHash } = account
   const balance = spendable ?? account.balance
   if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none', ...isVesting }
-  const code = delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation'
+  const code = codeDelegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation'
   return { nonce, balance, code, ...isVesting }
 }

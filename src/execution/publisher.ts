@@ -11,7 +11,7 @@ import type { ExecutedBlock } from './executedBlock.ts'
 import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 
 interface PublisherOptions {
-  readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & CatchUpWriterOptions['database']
+  readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & DelayedWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
   /**
    * Adds the changes to older data to the batch of block `height`, before the block's own entries.
@@ -93,7 +93,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     options.onWriteFailed?.(error)
   }
   const { now, later } = options
-  const writer = createCatchUpWriter({ database, onWritten: announceBuffered, onFailed: fail, now, later })
+  const writer = createDelayedWriter({ database, onWritten: announceBuffered, onFailed: fail, now, later })
 
   return {
     head: () => head,
@@ -178,7 +178,7 @@ const LONGEST_BUFFERED_MS = 250
 /** When no block has come for this time, buffered blocks are written. */
 const IDLE_MS = 100
 
-interface CatchUpWriterOptions {
+interface DelayedWriterOptions {
   readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
   /** Called when the blocks of an event are on stable storage. */
   readonly onWritten: (headEvent: HeadEvent) => void
@@ -197,7 +197,7 @@ interface CatchUpWriterOptions {
  * In catch-up, blocks come faster than a disk syncs. They are written in groups of some megabytes or a quarter of a second; the next
  * group is collected while the last one is being written.
  */
-export interface CatchUpWriter {
+export interface DelayedWriter {
   /** From now on, writes to the database are buffered. */
   begin(): void
   /** Reports that a block's batch was buffered. Waits only when the disk is a whole group late. */
@@ -206,13 +206,13 @@ export interface CatchUpWriter {
   flush(): Promise<void>
 }
 
-export function createCatchUpWriter({
+export function createDelayedWriter({
   database,
   onWritten,
   onFailed,
   now,
   later,
-}: CatchUpWriterOptions): CatchUpWriter {
+}: DelayedWriterOptions): DelayedWriter {
   let isActive = false
   let waiting: HeadEvent[] = []
   let sinceMs = 0

@@ -25,12 +25,12 @@ import {
   type UnconfirmedTransactions,
 } from './types.ts'
 import {
+  type AdmissionRefusal,
   admitEvm,
   admitNative,
   type PoolContents,
   type PoolHead,
   type PoolSources,
-  type Refusal,
   refuseEvm,
   refuseNative,
   type ValidAdmission,
@@ -53,7 +53,7 @@ const MOST_HELD_BLOCKS = 64
 /** Postponed transactions that are remembered. */
 const MOST_POSTPONED = 10_000
 /** How many senders' ranks are corrected at once after a change of the base fee: about a millisecond. */
-const SETTLED_AT_ONCE = 128
+const CHANGES_AT_ONCE = 128
 
 export interface PoolOptions extends PoolSources {
   readonly head: PoolHead
@@ -177,7 +177,7 @@ export class TransactionPool {
   }
 
   /** Makes room and inserts the transaction. Returns the refusal, if any: then nothing has changed. */
-  #admit({ queue, entry }: ValidAdmission): Refusal | undefined {
+  #admit({ queue, entry }: ValidAdmission): AdmissionRefusal | undefined {
     const old = queue.get(entry.nonce)
     const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
     const crowded = this.#makeRoom(needOf({ queue, entry }))
@@ -196,7 +196,7 @@ export class TransactionPool {
     this.#head = update
     this.#evictions.setBaseFee(update.baseFeePerGas)
     this.#ready.setBaseFee(update.baseFeePerGas)
-    this.#evictions.refresh(SETTLED_AT_ONCE)
+    this.#evictions.refresh(CHANGES_AT_ONCE)
     this.#releaseHeld(update.height)
     const included = new Set(update.included.map(bytesKey))
     for (const [address, state] of update.accounts) {
@@ -251,9 +251,9 @@ export class TransactionPool {
    * Corrects the ranks of some senders after a change of the base fee. Call it until it returns false. A selection corrects ranks too, but
    * only those that it needs.
    */
-  settle(): boolean {
-    if (this.#ready.settle(this.#head.baseFeePerGas, SETTLED_AT_ONCE) === 0) return true
-    return this.#evictions.refresh(SETTLED_AT_ONCE)
+  reorder(): boolean {
+    if (this.#ready.reorder(this.#head.baseFeePerGas, CHANGES_AT_ONCE) === 0) return true
+    return this.#evictions.refresh(CHANGES_AT_ONCE)
   }
 
   /** @param hashKey `bytesKey` of a transaction's hash */

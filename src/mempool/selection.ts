@@ -53,7 +53,7 @@ class ReadyOrder {
   }
 
   /** Moves items at the front of the wrong heap, at most `moves`. Returns how many moves are left: 0 when it is not done. */
-  settle(baseFeePerGas: bigint, moves: number): number {
+  reorder(baseFeePerGas: bigint, moves: number): number {
     for (let left = moves; left > 0; left--) {
       const capped = this.#capped.peek()
       const floating = this.#floating.peek()
@@ -70,7 +70,7 @@ class ReadyOrder {
     return 0
   }
 
-  /** The best one, once it is settled. */
+  /** The best one, once the orders are up to date. */
   peek(baseFeePerGas: bigint): ReadyItem | undefined {
     const capped = this.#capped.peek()
     const floating = this.#floating.peek()
@@ -121,13 +121,13 @@ export class ReadyIndex {
   }
 
   /** Brings the front of the heaps in order, see {@link ReadyOrder}. Returns how many moves are left: 0 when it is not done. */
-  settle(baseFeePerGas: bigint, moves: number): number {
+  reorder(baseFeePerGas: bigint, moves: number): number {
     let left = moves
-    for (const name of READY_CLASSES) if (left > 0) left = this.#orders[name].settle(baseFeePerGas, left)
+    for (const name of READY_CLASSES) if (left > 0) left = this.#orders[name].reorder(baseFeePerGas, left)
     return left
   }
 
-  /** The best transaction of a class, once the index is settled for this base fee. */
+  /** The best transaction of a class, once the index is ordered for this base fee. */
   peek(name: ReadyClass, baseFeePerGas: bigint): ReadyItem | undefined {
     return this.#orders[name].peek(baseFeePerGas)
   }
@@ -261,7 +261,7 @@ export function* selectTransactions(
   let bytesLeft = maxBytes
   let moves = MOST_MOVES
   while (bytesLeft >= LEAST_BYTES) {
-    if (moves > 0) moves = index.settle(baseFeePerGas, moves)
+    if (moves > 0) moves = index.reorder(baseFeePerGas, moves)
     const best = findBest()
     if (best === undefined) return
     const { queue, entry } = best

@@ -61,19 +61,19 @@ export interface ValidAdmission {
 }
 
 /** Why a transaction of either kind is refused: geth's text, and the closest error of the SDK. */
-export interface Refusal {
+export interface AdmissionRefusal {
   readonly reason: string
   readonly error: keyof typeof SDK_ERRORS
 }
 
-const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCache' }
+const ALREADY_KNOWN: AdmissionRefusal = { reason: 'already known', error: 'txInMempoolCache' }
 
 /** The refusal of a transaction that the pool has, or that another thread prepares for it. */
 export function refuseKnown(raw: Uint8Array): Admission {
   return isNativeEntry(raw) ? refuseNative(ALREADY_KNOWN) : refuseEvm(ALREADY_KNOWN)
 }
 
-const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
+const UNDERPRICED: AdmissionRefusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
 
 /**
  * Checks whether an EVM transaction may be added if there is room. Changes nothing. Cheap checks come before expensive ones, so that a
@@ -151,7 +151,7 @@ function checkAuthorizations(
   { limits, authorizationCount }: PoolContents,
   queue: SenderQueue,
   { nonce, authorizationList: { length } }: Transaction,
-): Refusal | undefined {
+): AdmissionRefusal | undefined {
   if (length === 0) return undefined
   if (length > limits.authorizations) {
     return { reason: `too many authorizations: ${length}, limit ${limits.authorizations}`, error: 'txTooLarge' }
@@ -208,7 +208,7 @@ interface AdmissionRules {
 }
 
 /** The gas that a transaction uses at least, or why it is refused (geth's text). */
-type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string } | Refusal
+type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string } | AdmissionRefusal
 
 /** EIP-2681 */
 const MAX_NONCE = 2n ** 64n - 1n
@@ -428,7 +428,7 @@ function checkQueue(
   perSender: number,
   queue: SenderQueue,
   { nonce, dependencies, ...prices }: Prices & Pick<PoolEntry, 'nonce' | 'dependencies'>,
-): Refusal | undefined {
+): AdmissionRefusal | undefined {
   const { last } = queue
   if (last !== undefined && (dependencies.length > 0 ? last.nonce > nonce : isBehindDependent(last, nonce))) {
     const reason = 'in-flight transaction limit reached for transactions that others sign or pay for'
@@ -462,7 +462,7 @@ function checkDelegated(
   queue: SenderQueue,
   nonce: bigint,
   newAuthorities: readonly Address[],
-): Refusal | undefined {
+): AdmissionRefusal | undefined {
   const { queues, authorities } = contents
   return checkDelegation(nonce, {
     state: queue.state,
@@ -496,7 +496,7 @@ interface DelegationContext {
  * make many others invalid (geth: legacypool `validateAuth`). So may one that did not pay for transactions before. Returns the refusal,
  * if any.
  */
-function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | undefined {
+function checkDelegation(nonce: bigint, context: DelegationContext): AdmissionRefusal | undefined {
   const isDelegated = context.state.code === 'delegation' || context.isAuthority
   if (isDelegated || context.hasDefaulted) {
     const accounts = isDelegated ? 'delegated accounts' : 'accounts that could not pay'
@@ -514,13 +514,13 @@ function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | u
 }
 
 /** Turns the refusal by a rule for both kinds into that of an EVM transaction. */
-export function refuseEvm({ reason, error }: Refusal): Admission {
+export function refuseEvm({ reason, error }: AdmissionRefusal): Admission {
   const { codespace, code } = sdkError(error)
   return { accepted: false, reason, error: { codespace, code } }
 }
 
 /** Turns the refusal by a rule for both kinds into that of a native transaction. */
-export function refuseNative({ reason, error }: Refusal): Admission {
+export function refuseNative({ reason, error }: AdmissionRefusal): Admission {
   return refuseWith(sdkError(error, reason))
 }
 

@@ -14,7 +14,7 @@ import type { Reindexed } from '../datadir/reindex.ts'
 import type { Repaired } from '../datadir/repair/repairDatabase.ts'
 import type { Pruned } from '../execution/pruner.ts'
 import { offlineExecutors } from '../node/start/offlineExecutors.ts'
-import { type Home, openDatabase, openExistingHome, settleDatabase } from '../node/start/openHome.ts'
+import { type Home, openDatabase, openExistingHome, waitForDatabase } from '../node/start/openHome.ts'
 import type { Database, DatabaseOptions } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
@@ -163,7 +163,7 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
       if (repaired.rebuiltTo === undefined) return repaired
       beginSwitch(paths, repaired.isFromSnapshot ? snapshot()!.source : null)
       keepOldDatabase(paths)
-      await settleDatabase(home, logger)
+      await waitForDatabase(home, logger)
       return repaired
     } finally {
       await work.remove()

@@ -20,7 +20,7 @@ const BUILT_PACKAGES = `${BUILT}packages/`
 
 /** Returns the module that runs in a thread of this role. */
 export function threadEntry(role: string): URL {
-  return new URL(IS_BUILT ? `dist/node/${role}.js` : `src/node/roles/${role}/${role}.ts`, PACKAGE_ROOT)
+  return new URL(IS_BUILT ? `dist/node/${role}.js` : `src/node/roles/${role}/${role}Thread.ts`, PACKAGE_ROOT)
 }
 
 /** Returns the module of a process or thread of the explorer. */

@@ -94,7 +94,7 @@ export const Column = {
    */
   segmentTerms: 0x32,
 
-  // Light blocks that stay when the other headers are dropped (src/chain/retention/keptLightBlocks.ts)
+  // Light blocks that stay when the other headers are dropped (src/chain/retention/retainedLightBlocks.ts)
   /** height -> protobuf of tendermint.types.LightBlock, without proposer and priorities */
   lightBlock: 0x2f,
   /** height / 1,000 -> which of these 1,000 heights are in `lightBlock`, two bytes each */

@@ -2,7 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 
 /*
- * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` turns them into real ones and sends them
+ * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracingThread.ts` turns them into real ones and sends them
  * to a collector. A trace follows one transaction or one block; nodes that report to the same collector add to the same traces.
  */
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { topicName } from '../../src/p2p/gossip.ts'
 import type { PeerAddress } from '../../src/p2p/peerAddress.ts'
+import { topicName } from '../../src/p2p/topicGossip.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { type Visit, type VisitOptions, visitNode } from '../e2e/network/hostileVisit.ts'
 import type { Run } from './attack.ts'

@@ -1,4 +1,4 @@
-import { delegationCode } from '../../src/evm/authorization.ts'
+import { codeDelegation } from '../../src/evm/authorization.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { EMPTY_BYTES, hexToBytes } from '../../src/primitives/bytes.ts'
 import { edgeWord } from './edgeWords.ts'
@@ -81,7 +81,7 @@ export function bystanders(random: Random): FuzzAccount[] {
         address,
         nonce: 1n,
         balance: 50n,
-        code: delegationCode(anyAddress(random)),
+        code: codeDelegation(anyAddress(random)),
         locked: 20n,
       })
     }

@@ -5,7 +5,7 @@ import { Column, columnKey, heightBytes } from '../../storage/columns.ts'
 import type { DatabaseReader, KeyReader } from '../../storage/database.ts'
 import type { EthereumHeader } from '../block/ethereumBlock.ts'
 import { bloomBits, bloomMayContainAny, forEachLogItem, isEmptyBloom, type Log } from '../block/receipt.ts'
-import type { KeptHeights } from './keptHeights.ts'
+import type { HeightCache } from './heightCache.ts'
 import { LOG_DIGEST_BYTES, logDigest } from './logDigest.ts'
 import { forEachPackedEntry, logFingerprint, packableFingerprints, packedHeights } from './packedLogTerms.ts'
 import { indexedHeights } from './termHeights.ts'
@@ -143,7 +143,7 @@ function indexTerm(position: number, bytes: Uint8Array): IndexTerm {
  */
 export async function indexedLogHeights(
   db: DatabaseReader,
-  cache: KeptHeights,
+  cache: HeightCache,
   terms: LogTerms,
   { from, to }: { readonly from: number; readonly to: number },
   pause?: () => Promise<void>,

@@ -12,7 +12,7 @@ import { baseEntry, type ChainReader, openChainReader, readBase } from '../store
 import { dropValidators } from '../store/validatorRecords.ts'
 import { putHashEntries } from '../store/writeBlock.ts'
 import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
-import { LightBlockKeeper } from './keptLightBlocks.ts'
+import { LightBlockKeeper } from './retainedLightBlocks.ts'
 
 /*
  * Deletes headers, commits and validators that are no longer needed (headerRetention.ts): one

@@ -1,5 +1,5 @@
 import type { EvidenceParams } from '../genesis/chainConfig.ts'
-import { SETTLED_BLOCKS } from '../segments/moveBlocks.ts'
+import { MIN_UNPACKED_BLOCKS } from '../segments/moveBlocks.ts'
 
 /*
  * Decides how long a node needs the header, commit and validators of a block. A node that retains
@@ -37,7 +37,7 @@ export function headerRules(options: {
   const stateBlocks = pruning === 'archive' ? Number.POSITIVE_INFINITY : pruning
   return {
     blockHistory,
-    ownBlocks: Math.max(SETTLED_BLOCKS, snapshotBlocks, stateBlocks),
+    ownBlocks: Math.max(MIN_UNPACKED_BLOCKS, snapshotBlocks, stateBlocks),
     evidence,
     trustPeriodMs,
   }

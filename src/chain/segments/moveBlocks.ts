@@ -47,7 +47,7 @@ import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, w
 /** Settings that decide which blocks no longer change and may be moved to segments. */
 export interface MoveRules {
   /** number of newest blocks that stay in LevelDB */
-  readonly settledBlocks: number
+  readonly unpackedBlocks: number
   /** whether bodies are dropped from old blocks: then they are moved without them */
   readonly dropsBodies: boolean
   /** whether blocks are still to come below the lowest one: then a segment with that one in its middle has to wait for them */
@@ -55,20 +55,20 @@ export interface MoveRules {
 }
 
 /** Enough for whatever looks back a little: the hashes that code can read, fee history, snapshots, evidence that is on its way. */
-export const SETTLED_BLOCKS = 1_024
+export const MIN_UNPACKED_BLOCKS = 1_024
 
 /**
  * @param pruning number of newest blocks whose state is retained; the chain can be rolled back
  * within them
  */
 export function moveRules(pruning: 'archive' | number, blockHistory: number): MoveRules {
-  const settledBlocks = pruning === 'archive' ? SETTLED_BLOCKS : Math.max(SETTLED_BLOCKS, pruning)
-  return { settledBlocks, dropsBodies: blockHistory > 0 }
+  const unpackedBlocks = pruning === 'archive' ? MIN_UNPACKED_BLOCKS : Math.max(MIN_UNPACKED_BLOCKS, pruning)
+  return { unpackedBlocks, dropsBodies: blockHistory > 0 }
 }
 
 /** Below this height of the newest block there is no segment to make. */
-export function firstSegmentDue({ settledBlocks }: MoveRules): number {
-  return lastOfSegment(0) + settledBlocks
+export function firstSegmentDue({ unpackedBlocks }: MoveRules): number {
+  return lastOfSegment(0) + unpackedBlocks
 }
 
 /** Returns the lowest height from which on every block is in LevelDB. */
@@ -136,9 +136,9 @@ function nextSegments(db: DatabaseReader, headHeight: number, rules: MoveRules):
 
 /** undefined while some of its blocks may still change */
 function nextNewer(db: DatabaseReader, headHeight: number, rules: MoveRules): NamedSegment | undefined {
-  const { settledBlocks, dropsBodies } = rules
+  const { unpackedBlocks, dropsBodies } = rules
   const lowest = firstAfterSegments(db)
-  const isSettled = (height: number): boolean => lastOfSegment(height) <= headHeight - settledBlocks
+  const isSettled = (height: number): boolean => lastOfSegment(height) <= headHeight - unpackedBlocks
   if (!isSettled(lowest)) return undefined
   const waits = !hasSegments(db) && lowest > firstOfSegment(lowest) && rules.expectsOlder?.(db) === true
   const first = waits ? lastOfSegment(lowest) + 1 : lowest

@@ -3,7 +3,7 @@ import type { StoredEntry } from '../block/entries.ts'
 import type { EthereumHeader } from '../block/ethereumBlock.ts'
 import type { SignedTransaction } from '../block/transaction.ts'
 import type { ConsensusBlock } from '../comet/block.ts'
-import { createKeptHeights, type KeptHeights } from '../indexes/keptHeights.ts'
+import { createHeightCache, type HeightCache } from '../indexes/heightCache.ts'
 import { createSegmentCache, type SegmentCache } from '../segments/segments.ts'
 import type { StoredResults } from './storedResults.ts'
 
@@ -21,7 +21,7 @@ export interface BlockCache {
   readonly entries: Map<number, Cached<readonly StoredEntry[]>>
   readonly segments: SegmentCache
   /** of terms of the index of logs */
-  readonly logHeights: KeptHeights
+  readonly logHeights: HeightCache
 }
 
 /** Weight of a decoded part of a block against the limits of its cache. */
@@ -38,7 +38,7 @@ interface Cached<T> extends Weight {
 const NO_WEIGHT: Weight = { transactions: 0, bytes: 0 }
 
 /** Memory for lists of the index of logs: 60,000 heights, or more in long lists. */
-const KEPT_HEIGHTS_BYTES = 2 * 1_048_576
+const HEIGHT_CACHE_BYTES = 2 * 1_048_576
 
 export function createBlockCache(): BlockCache {
   return {
@@ -50,7 +50,7 @@ export function createBlockCache(): BlockCache {
     transactionCounts: new Map(),
     entries: new Map(),
     segments: createSegmentCache(),
-    logHeights: createKeptHeights(KEPT_HEIGHTS_BYTES),
+    logHeights: createHeightCache(HEIGHT_CACHE_BYTES),
   }
 }
 

@@ -15,7 +15,7 @@ import { indexedCallHeights, readCallsFrom } from '../indexes/callIndex.ts'
 import { type EventTerm, indexedEventHeights } from '../indexes/eventIndex.ts'
 import { readIndexedFrom } from '../indexes/indexCoverage.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from '../indexes/logIndex.ts'
-import { nextKeptHeight, readKeptLightBlock } from '../retention/keptLightBlocks.ts'
+import { nextRetainedHeight, readRetainedLightBlock } from '../retention/retainedLightBlocks.ts'
 import type { StoredBlock } from '../segments/blockFrame.ts'
 import { readMovedRecord, readTimeFromSegment } from '../segments/segments.ts'
 import { type BlockCache, createBlockCache } from './blockCache.ts'
@@ -183,14 +183,14 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       return height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit
     },
     lightBlock: (height): LightBlock | undefined => {
-      if (height < base) return readKeptLightBlock(db, height)
+      if (height < base) return readRetainedLightBlock(db, height)
       const header = consensusBlock(height)?.header
       const commit = reader.seenCommit(height)
       const validators = reader.validatorSetAt(height)
       return header && commit && validators && { header, commit, validators }
     },
     nextLightBlock: (height) =>
-      height >= base ? Math.max(height, 1) : Math.min(nextKeptHeight(db, height) ?? base, base),
+      height >= base ? Math.max(height, 1) : Math.min(nextRetainedHeight(db, height) ?? base, base),
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: (terms, from, to, pause) =>

@@ -67,7 +67,7 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
   addConfigFlags(command).action(async (place: string) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
-    const range = await node.importBlocks(config, { place: placeOf(place, terminal), signal })
+    const range = await node.importBlocks(config, { place: rangeText(place, terminal), signal })
     terminal.print(
       range.to < range.from
         ? `Imported nothing: this node already has block ${range.to}, the last one\n`
@@ -89,7 +89,7 @@ function addUrl(text: string, before: readonly string[] = []): readonly string[]
 }
 
 /** Reads a path, or an address of a web server. @throws ConfigError */
-export function placeOf(text: string, { workingDirectory }: Pick<Terminal, 'workingDirectory'>): string | URL {
+export function rangeText(text: string, { workingDirectory }: Pick<Terminal, 'workingDirectory'>): string | URL {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return resolve(workingDirectory, text)
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text)
   throw new ConfigError(`${text} must be a path, or an address that starts with http:// or https://`)

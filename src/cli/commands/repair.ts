@@ -3,7 +3,7 @@ import type { TakenOver } from '../../datadir/repair/takeOverBlocks.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { unlessStopped } from '../stopSignal.ts'
-import { placeOf } from './blocks.ts'
+import { rangeText } from './blocks.ts'
 
 interface RepairFlags {
   readonly from: readonly string[]
@@ -44,7 +44,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
     }
     const { isDamaged, indexes, rebuiltTo, takenOver } = await unlessStopped(terminal, (signal) =>
       node.repairDatabase(config, {
-        from: from.map((place) => placeOf(place, terminal)),
+        from: from.map((place) => rangeText(place, terminal)),
         isDryRun: dryRun,
         prefersSnapshot: snapshot,
         onPlan,

@@ -5,7 +5,7 @@ import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop, orInterrupted } from '../stopSignal.ts'
 import { wholeNumber } from '../wholeNumber.ts'
-import { addMirrors, placeOf } from './blocks.ts'
+import { addMirrors, rangeText } from './blocks.ts'
 
 interface CreateFlags {
   readonly out: string
@@ -51,7 +51,7 @@ function addVerify(group: Command, node: NodeCommands, terminal: Terminal): void
   addConfigFlags(command).action(async (place: string) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
-    const verifying = node.verifySnapshot(config, placeOf(place, terminal), signal)
+    const verifying = node.verifySnapshot(config, rangeText(place, terminal), signal)
     const { height, consensusHash, chunks, bytes } = await orInterrupted(verifying, signal, 'interrupted')
     terminal.print(`The snapshot of block ${height} is complete and consistent: ${chunks} chunks, ${bytes} bytes
 It is the chain's state if the chain's block ${height} has this hash: ${bytesToUpperHex(consensusHash)}

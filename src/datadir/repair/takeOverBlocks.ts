@@ -23,7 +23,7 @@ import { type OlderBlock, type VerifiedBlock, verifyOlderBlocks } from '../../ch
 import { openChainReader, readBase } from '../../chain/store/store.ts'
 import { findSet } from '../../chain/store/validatorRecords.ts'
 import { type OlderBlockInFile, writeOlderBlocks, writeOlderSegment } from '../../chain/store/writeOlderBlocks.ts'
-import { type OlderBlocksTip, olderBlocksTip, tipBelow } from '../../execution/backfill.ts'
+import { type OlderBlocksTip, olderBlocksTip, tipBelow } from '../../execution/missingBlocks.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { WriteBatch } from '../../storage/batch.ts'
@@ -53,7 +53,7 @@ export interface TakenOver {
 /**
  * Adds the older blocks of the damaged database to one that was restored from a snapshot, from the snapshot's blocks downwards
  * to the first gap. It takes headers, commits and validators, as the backfill would fetch them from peers
- * (src/execution/backfill.ts), with the same proof. Each block is the one that the block above it names, and its validators have
+ * (src/execution/missingBlocks.ts), with the same proof. Each block is the one that the block above it names, and its validators have
  * the hash in its header. A whole file of old blocks becomes part of the new database by a link, when all its blocks are proved;
  * other blocks come from whatever can be read in LevelDB. The files keep the transactions of these blocks, but the node does not
  * serve them: the snapshot proves no results. May be called again when it was interrupted or killed.

@@ -3,7 +3,7 @@ import { type Address, ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesKey, bytesToHex, keyBytes, padLeft } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
 import type { WorldState } from '../../state/world.ts'
-import { delegationTarget } from '../authorization.ts'
+import { codeDelegationTarget } from '../authorization.ts'
 import { create2Address, createAddress } from '../contractAddress.ts'
 import { OP } from '../opcodes.ts'
 import type { OpcodeStep, Tracer, TransactionStart } from '../tracer.ts'
@@ -175,7 +175,7 @@ class TouchedState {
   #touchCallee(address: Address): void {
     this.#touch(address)
     if (this.#world === undefined || !includesFork(this.#fork, 'prague')) return
-    const target = delegationTarget(this.#world.getCode(address))
+    const target = codeDelegationTarget(this.#world.getCode(address))
     if (target !== undefined) this.#touch(target)
   }
 

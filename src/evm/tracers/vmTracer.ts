@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'
-import { delegationTarget } from '../authorization.ts'
+import { codeDelegationTarget } from '../authorization.ts'
 import { OP, opcodeName } from '../opcodes.ts'
 import type { FrameEnter, OpcodeStep, Tracer } from '../tracer.ts'
 import type { TraceContext } from './traceCollector.ts'
@@ -112,7 +112,7 @@ export function createVmTracer({ budget }: Pick<TraceContext, 'budget'>): {
     if (type === 'CREATE' || type === 'CREATE2') return bytesToHex(input)
     if (precompile || world === undefined) return '0x'
     const code = world.getCode(to)
-    const target = delegationTarget(code)
+    const target = codeDelegationTarget(code)
     return bytesToHex(target === undefined ? code : world.getCode(target))
   }
   const tracer: Tracer = {

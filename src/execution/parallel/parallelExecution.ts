@@ -193,7 +193,7 @@ function beginBlock(
    * Waits until no speculator is executing the entry.
    * @returns whether its result is in the table
    */
-  const settle = async (place: Place): Promise<boolean> => {
+  const waitForEarlier = async (place: Place): Promise<boolean> => {
     const { index } = place
     table.withhold(index)
     if (table.state(index) === STATES.running) {
@@ -203,7 +203,7 @@ function beginBlock(
         await pause()
         return areAlive()
       }
-      if (!table.settledSoon(index) && !(await table.settled(index, isWorthWaiting))) return false
+      if (!table.resolvesSoon(index) && !(await table.resolved(index, isWorthWaiting))) return false
     }
     return table.state(index) === STATES.done
   }
@@ -243,7 +243,7 @@ function beginBlock(
       const place = state === 'open' ? places.get(entry) : undefined
       if (place === undefined) return undefined
       sinceMs = now()
-      if (await settle(place)) return table.result(place.index)
+      if (await waitForEarlier(place)) return table.result(place.index)
       counts.alone++
       sinceMs = now()
       return undefined

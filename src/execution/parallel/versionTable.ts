@@ -285,16 +285,16 @@ export class VersionTable {
    * false
    * @returns whether the entry is no longer running
    */
-  async settled(index: number, pause: () => Promise<boolean>): Promise<boolean> {
+  async resolved(index: number, pause: () => Promise<boolean>): Promise<boolean> {
     for (let waits = 0; waits < MOST_WAITS; waits++) {
-      if (this.settledSoon(index)) return true
+      if (this.resolvesSoon(index)) return true
       if (!(await pause())) return false
     }
     return false
   }
 
   /** Does the same for a millisecond at most, without yielding the thread. */
-  settledSoon(index: number): boolean {
+  resolvesSoon(index: number): boolean {
     for (let spins = 0; spins < SPINS; spins++) if (this.state(index) !== STATES.running) return true
     return Atomics.wait(this.#states, index, STATES.running, WAIT_MS) !== 'timed-out'
   }

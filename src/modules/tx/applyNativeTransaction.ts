@@ -1,5 +1,5 @@
 import type { NativeEvent, NativeResult } from '../../chain/block/entries.ts'
-import { delegationTarget } from '../../evm/authorization.ts'
+import { codeDelegationTarget } from '../../evm/authorization.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
@@ -126,7 +126,7 @@ function checkSequences({ transaction, world, sequences = 'next' }: NativeStateC
 function checkCode({ transaction, world }: NativeStateCheck): SdkError | undefined {
   const contract = transaction.signers.find(({ address }) => {
     const code = world.getCode(address)
-    return code.length > 0 && delegationTarget(code) === undefined
+    return code.length > 0 && codeDelegationTarget(code) === undefined
   })
   return contract && sdkError('unauthorized', `${toBech32(contract.address)} is a contract and cannot sign`)
 }

@@ -1,4 +1,4 @@
-import { delegationTarget } from '../../evm/authorization.ts'
+import { codeDelegationTarget } from '../../evm/authorization.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
@@ -111,7 +111,7 @@ function* delegatedProblems({ originalVesting }: VestingSchedule, { vesting, fre
  */
 function* stakeProblems({ world }: ReadContext, account: Address, { vesting, free }: DelegatedCoins): Iterable<string> {
   const code = world.getCode(account)
-  const isContract = code.length > 0 && delegationTarget(code) === undefined
+  const isContract = code.length > 0 && codeDelegationTarget(code) === undefined
   if (world.getNonce(account) === 0n || isContract) return
   let staked = 0n
   for (const { operator, shares } of delegationsOf(world.native, account)) {

@@ -42,7 +42,7 @@ import { RpcSource } from '../../sync/light/rpcSource.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { startProgress } from '../../telemetry/progress.ts'
 import { type JoinNetwork, openJoinNetwork } from './joinNetwork.ts'
-import { type Home, settleDatabase } from './openHome.ts'
+import { type Home, waitForDatabase } from './openHome.ts'
 
 export interface SnapshotStart {
   readonly config: Config
@@ -91,7 +91,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   if (height === undefined) return
   // 4.
   beginSwitch(paths, source)
-  await settleDatabase(home, logger)
+  await waitForDatabase(home, logger)
   logger.info({ height }, 'the node starts from the state of a snapshot')
 }
 

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { startedInTime } from '../../config/startDeadline.ts'
 import { threadEntry } from '../../primitives/location.ts'
 import type { SnapshotPeers } from '../../sync/blocks/peerSnapshots.ts'
-import type { JoinerData, JoinerService } from '../roles/joiner/joiner.ts'
+import type { JoinerData, JoinerService } from '../roles/joiner/joinerThread.ts'
 import { connect } from '../wire/port.ts'
 import type { Home } from './openHome.ts'
 import { answered, spawnThread } from './spawn.ts'
@@ -17,7 +17,7 @@ export interface JoinNetwork extends SnapshotPeers {
   close(): Promise<void>
 }
 
-/** Starts the joiner thread, see src/node/roles/joiner/joiner.ts. @throws what ends that thread: the port is taken, for example */
+/** Starts the joiner thread, see src/node/roles/joiner/joinerThread.ts. @throws what ends that thread: the port is taken, for example */
 export async function openJoinNetwork(config: Config, home: Home): Promise<JoinNetwork> {
   const { snapshotsPath: _, ...identity } = networkIdentity(config, home)
   const data: JoinerData = {

@@ -159,7 +159,7 @@ async function open(
     const { pruning, blockHistory, snapshots, joining } = config
     const trustPeriodMs = trustPeriodOf(joining, genesisTimes(genesis))
     const headers = headerRules({ pruning, blockHistory, snapshots, evidence: chain.evidence, trustPeriodMs })
-    await settleDatabase({ paths, chain }, logger)
+    await waitForDatabase({ paths, chain }, logger)
     return {
       paths,
       lock,
@@ -229,7 +229,7 @@ async function genesisToJoin(
  * Ends a switch to a restored database, if one is under way, with a write-ahead log that fits it. The directory must be locked.
  * @throws ConfigError, DatabaseError, WalError
  */
-export async function settleDatabase(
+export async function waitForDatabase(
   { paths, chain }: Pick<Home, 'paths' | 'chain'>,
   logger: Pick<Logger, 'info' | 'warn'> | undefined,
 ): Promise<void> {

@@ -4,14 +4,14 @@ import type { LogConfig, RpcLimits } from '../../config/config.ts'
 import type { MempoolPort, TxPort } from '../../mempool/types.ts'
 import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
 import type { NodeDescription } from '../../rpc/cosmos/queryPort.ts'
-import type { KeptLogs } from '../../rpc/eth/keptLogs.ts'
+import type { LogCache } from '../../rpc/eth/logCache.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../rpc/jsonrpc/callScope.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../../rpc/jsonrpc/method.ts'
 import type { ContextLease } from '../../rpc/jsonrpc/runMethod.ts'
 import { createSubmitPort } from '../../rpc/submit/submitPort.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../../telemetry/spans.ts'
-import type { PoolClientService } from '../roles/pool/pool.ts'
 import { readCopies } from '../roles/pool/poolCopies.ts'
+import type { PoolClientService } from '../roles/pool/poolThread.ts'
 import { connectAdmissions, createRecoveryBudget, type RecoverAuthorities } from './admissions.ts'
 import { connect, notify } from './port.ts'
 import { type Gate, getPeerCount, getSyncStatus, type NodeState, type PublishedHeight } from './sharedMemory.ts'
@@ -49,7 +49,7 @@ interface ContextSourceOptions {
   readonly decoder: TransactionDecoder
   /** only in view threads */
   readonly execution?: (scope: CallScope) => ExecutionHost
-  readonly keptLogs?: KeptLogs
+  readonly logCache?: LogCache
 }
 
 interface ContextSource {
@@ -66,7 +66,7 @@ export function createContextSource({
   pool,
   decoder,
   execution,
-  keptLogs,
+  logCache,
 }: ContextSourceOptions): ContextSource {
   const submissions = createSubmitPort({ decoder, limits: data.limits, pool })
   const contextOf = (first: ViewLease, scope: CallScope): ContextLease => {
@@ -93,7 +93,7 @@ export function createContextSource({
       now: () => Date.now(),
       monotonicMs,
       ...(execution === undefined ? {} : { execution: execution(scope) }),
-      ...(keptLogs === undefined ? {} : { keptLogs }),
+      ...(logCache === undefined ? {} : { logCache }),
     }
     return {
       context,

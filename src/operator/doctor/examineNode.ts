@@ -8,8 +8,8 @@ import { FORMAT } from '../../storage/format.ts'
 import { refuseOtherFormat } from '../../storage/storedFormat.ts'
 import { type Finding, ok, problem } from './finding.ts'
 import { examineDisk, examineOpenFiles, examineSize, refusalOfDirectory } from './machine.ts'
-import { examineClock, examinePeers, examinePorts } from './network.ts'
-import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
+import { examineClock, examinePeers, examinePorts } from './networkFindings.ts'
+import { examineKeys, examineRuntime, examineSettings } from './settingFindings.ts'
 
 /**
  * Runs `coind doctor`: finds what would keep a node from starting, signing in time or being reached. It may run while the node

@@ -1,7 +1,7 @@
 import type { Log } from '../../chain/block/receipt.ts'
 import { formatLog, type LogPosition } from '../format/receipt.ts'
 import type { BlockReceipts } from './blockLookup.ts'
-import type { LogText } from './keptLogs.ts'
+import type { LogText } from './logCache.ts'
 
 /** Returns the logs of a block, in order. */
 export function logTextsOf(block: BlockReceipts): readonly LogText[] {

@@ -66,7 +66,7 @@ function candidateHeights(chain: ChainReader, selector: BlockSelector): readonly
  * {@link findHeight} where it reads no block from a segment, else undefined: for requests about
  * decided blocks, which are looked up before they go to a view thread.
  */
-export function settledHeight(chain: ChainReader, selector: BlockSelector): number | undefined {
+export function cacheableHeight(chain: ChainReader, selector: BlockSelector): number | undefined {
   const read = hashRead(chain, selector)
   return read !== undefined && read.oldest < chain.packedBelow ? undefined : findHeight(chain, selector)
 }

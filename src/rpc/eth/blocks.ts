@@ -2,11 +2,11 @@ import { ethereumBlockSize } from '../../chain/block/ethereumBlock.ts'
 import type { ChainReader } from '../../chain/store/store.ts'
 import { formatBlock, formatHeader, formatPendingBlock } from '../format/block.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
-import type { SettledRequest } from '../jsonrpc/keptAnswers.ts'
+import type { CacheableRequest } from '../jsonrpc/answerCache.ts'
 import { defineMethod, type RpcContext } from '../jsonrpc/method.ts'
 import { type BlockSelector, byHash, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
 import { readBool, readHash, readIndex } from '../params/values.ts'
-import { bodyRead, findBlock, findHeader, findTransactionCount, headerRead, settledHeight } from './blockLookup.ts'
+import { bodyRead, cacheableHeight, findBlock, findHeader, findTransactionCount, headerRead } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
 /**
@@ -18,7 +18,8 @@ export const getBlockByNumber = defineMethod({
   runs: 'cheap',
   params: [readBlockNumberOrTag, readBool],
   reads: (chain, number) => bodyRead(chain, byNumber(number)),
-  settle: (chain, number, full) => (number === 'pending' ? undefined : settledBlock(chain, byNumber(number), full)),
+  cacheable: (chain, number, full) =>
+    number === 'pending' ? undefined : cacheableBlock(chain, byNumber(number), full),
   run: (context, number, full) =>
     number === 'pending' ? pendingBlock(context) : blockOrNull(context, byNumber(number), full),
 })
@@ -28,7 +29,7 @@ export const getBlockByHash = defineMethod({
   runs: 'cheap',
   params: [readHash, readBool],
   reads: (chain, hash) => bodyRead(chain, byHash(hash)),
-  settle: (chain, hash, full) => settledBlock(chain, byHash(hash), full),
+  cacheable: (chain, hash, full) => cacheableBlock(chain, byHash(hash), full),
   run: (context, hash, full) => blockOrNull(context, byHash(hash), full),
 })
 
@@ -99,8 +100,8 @@ export const getUncleByBlockHashAndIndex = defineMethod({
   run: () => null,
 })
 
-function settledBlock(chain: ChainReader, selector: BlockSelector, full: boolean): SettledRequest | undefined {
-  const height = settledHeight(chain, selector)
+function cacheableBlock(chain: ChainReader, selector: BlockSelector, full: boolean): CacheableRequest | undefined {
+  const height = cacheableHeight(chain, selector)
   return height === undefined
     ? undefined
     : { from: height, to: height, method: getBlockByNumber.name, params: [toQuantity(height), full] }

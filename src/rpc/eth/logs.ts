@@ -4,14 +4,14 @@ import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { bytesKey, bytesToHex } from '../../primitives/bytes.ts'
 import { toQuantity } from '../format/json.ts'
+import type { CacheableRequest } from '../jsonrpc/answerCache.ts'
 import { invalidParams, RPC_CODES, RpcError, responseTooLarge, serverError, timedOut } from '../jsonrpc/errors.ts'
-import type { SettledRequest } from '../jsonrpc/keptAnswers.ts'
 import { defineMethod, RawJson, type RpcContext } from '../jsonrpc/method.ts'
 import { byHash, byNumber } from '../params/blockSelector.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { logTextsOf } from './blockLogs.ts'
-import { findReceipts, heightOfTag, prunedHistory, settledHeight } from './blockLookup.ts'
-import { createKeptLogs, type KeptLogs, type LogText } from './keptLogs.ts'
+import { cacheableHeight, findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+import { createLogCache, type LogCache, type LogText } from './logCache.ts'
 
 /** Criteria of a log. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
@@ -22,14 +22,14 @@ type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
  */
 const LOGS_PER_PAUSE = 200
 
-const NO_KEPT_LOGS = createKeptLogs(0)
+const NO_LOG_CACHE = createLogCache(0)
 
 /** Logs of a block or a range of blocks that match a filter, in order. */
 export const getLogs = defineMethod({
   name: 'eth_getLogs',
   runs: 'heavy',
   params: [readLogFilter],
-  settle: (chain, filter) => settledLogs(chain, filter),
+  cacheable: (chain, filter) => cacheableLogs(chain, filter),
   run: async (context, filter) => {
     const { view, limits } = context
     const range = rangeOf(view.chain, filter, limits.logBlockRange)
@@ -47,13 +47,13 @@ export const getLogs = defineMethod({
  * Returns the request with the range resolved: users of one application, and indexers that share a
  * node, request the same logs. Undefined for a range that has to be refused.
  */
-function settledLogs(
+function cacheableLogs(
   chain: ChainReader,
   { blockHash, fromBlock = 'latest', toBlock = 'latest', addresses, topics }: LogFilter,
-): SettledRequest | undefined {
+): CacheableRequest | undefined {
   if (fromBlock === 'pending' || toBlock === 'pending') return undefined
-  const from = settledHeight(chain, blockHash === undefined ? byNumber(fromBlock) : byHash(blockHash))
-  const to = blockHash === undefined ? settledHeight(chain, byNumber(toBlock)) : from
+  const from = cacheableHeight(chain, blockHash === undefined ? byNumber(fromBlock) : byHash(blockHash))
+  const to = blockHash === undefined ? cacheableHeight(chain, byNumber(toBlock)) : from
   if (from === undefined || to === undefined || from > to) return undefined
   const filter = {
     fromBlock: toQuantity(from),
@@ -81,16 +81,16 @@ export interface LogRange {
 export class LogScan {
   readonly #chain: ChainReader
   readonly #filter: LogFilter
-  readonly #keptLogs: KeptLogs
+  readonly #logCache: LogCache
   readonly #pause: (() => Promise<void>) | undefined
   readonly #matches: (log: Log) => boolean
   #sincePause = 0
 
   constructor(context: RpcContext, filter: LogFilter) {
-    const { view, limits, keptLogs = NO_KEPT_LOGS } = context
+    const { view, limits, logCache = NO_LOG_CACHE } = context
     this.#chain = view.chain
     this.#filter = filter
-    this.#keptLogs = keptLogs
+    this.#logCache = logCache
     this.#pause = context.execution?.yieldUntil(context.monotonicMs() + limits.callTimeoutMs)
     this.#matches = logMatcher(filter)
   }
@@ -102,13 +102,13 @@ export class LogScan {
   async *matches(range: LogRange): AsyncGenerator<{ readonly height: number; readonly logs: readonly LogText[] }> {
     for await (const heights of candidateHeights(this.#chain, this.#filter, range, this.#pause)) {
       for (const height of heights) {
-        const kept = this.#keptLogs.find(this.#chain, height)
+        const kept = this.#logCache.find(this.#chain, height)
         this.#sincePause += kept === undefined ? LOGS_PER_PAUSE : 1 + kept.length
         if (this.#sincePause >= LOGS_PER_PAUSE) {
           this.#sincePause = 0
           await this.#pause?.()
         }
-        const logs = kept ?? readLogs(this.#chain, height, this.#keptLogs)
+        const logs = kept ?? readLogs(this.#chain, height, this.#logCache)
         yield { height, logs: logs.filter(({ log }) => this.#matches(log)) }
       }
     }
@@ -178,7 +178,7 @@ async function* candidateHeights(
  * Reads the logs of a block into the cache.
  * @throws RpcError when the database no longer has them
  */
-function readLogs(chain: ChainReader, height: number, kept: KeptLogs): readonly LogText[] {
+function readLogs(chain: ChainReader, height: number, kept: LogCache): readonly LogText[] {
   const block = findReceipts(chain, byNumber(height))
   if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
   const logs = logTextsOf(block)

@@ -16,7 +16,7 @@ import {
   readBlockNumberOrTag,
 } from '../params/blockSelector.ts'
 import { readHash, readIndex } from '../params/values.ts'
-import { type BlockBody, bodyRead, findBody, findReceipts, formatReceipts, settledHeight } from './blockLookup.ts'
+import { type BlockBody, bodyRead, cacheableHeight, findBody, findReceipts, formatReceipts } from './blockLookup.ts'
 
 /** A mined or pooled transaction; null for an unknown one. */
 export const getTransactionByHash = defineMethod({
@@ -88,8 +88,8 @@ export const getBlockReceipts = defineMethod({
   runs: 'cheap',
   params: [readBlockNumberOrHash],
   reads: (chain, selector) => bodyRead(chain, selector),
-  settle: (chain, selector) => {
-    const height = settledHeight(chain, selector)
+  cacheable: (chain, selector) => {
+    const height = cacheableHeight(chain, selector)
     if (height === undefined) return undefined
     return { from: height, to: height, method: 'eth_getBlockReceipts', params: [toQuantity(height)] }
   },

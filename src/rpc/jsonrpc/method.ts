@@ -9,11 +9,11 @@ import type { TxPort } from '../../mempool/types.ts'
 import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
 import type { Journal } from '../../state/journal.ts'
 import type { NodeView } from '../../state/view.ts'
-import type { KeptLogs } from '../eth/keptLogs.ts'
+import type { LogCache } from '../eth/logCache.ts'
 import type { SubmitPort } from '../submit/submitPort.ts'
+import type { CacheableRequest } from './answerCache.ts'
 import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
-import type { SettledRequest } from './keptAnswers.ts'
 import type { BlocksRead, Runs } from './place.ts'
 import type { ResultText } from './resultText.ts'
 import type { ShortForm } from './shortForm.ts'
@@ -31,7 +31,7 @@ export interface RpcMethod {
    * Returns the same request about a decided block. undefined: the answer may change, or there is
    * no such block. Absent: the method has no such requests.
    */
-  readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
+  readonly cacheable?: (chain: ChainReader, args: readonly unknown[]) => CacheableRequest | undefined
   /** Returns the blocks that the call reads; undefined: none except the head's. */
   readonly reads?: (chain: ChainReader, args: readonly unknown[]) => BlocksRead | undefined
   /** of a method that runs as `short` */
@@ -61,12 +61,12 @@ export function defineMethod<
   readonly runs: Runs
   readonly params?: P
   readonly required?: R
-  readonly settle?: (chain: ChainReader, ...args: ArgsOf<P, R>) => SettledRequest | undefined
+  readonly cacheable?: (chain: ChainReader, ...args: ArgsOf<P, R>) => CacheableRequest | undefined
   readonly reads?: (chain: ChainReader, ...args: ArgsOf<P, R>) => BlocksRead | undefined
   readonly short?: ShortForm<RpcContext, ArgsOf<P, R>>
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
-  const { name, runs, params = [], required = params.length, settle, reads, short, run } = method
+  const { name, runs, params = [], required = params.length, cacheable, reads, short, run } = method
   return {
     name,
     runs,
@@ -74,7 +74,7 @@ export function defineMethod<
     required,
     ...(reads === undefined ? {} : { reads: (chain, args) => reads(chain, ...(args as ArgsOf<P, R>)) }),
     ...(short === undefined ? {} : { short: short as unknown as ShortForm<RpcContext, unknown[]> }),
-    ...(settle === undefined ? {} : { settle: (chain, args) => settle(chain, ...(args as ArgsOf<P, R>)) }),
+    ...(cacheable === undefined ? {} : { cacheable: (chain, args) => cacheable(chain, ...(args as ArgsOf<P, R>)) }),
     run: (context, args) => run(context, ...(args as ArgsOf<P, R>)),
   }
 }
@@ -108,7 +108,7 @@ export interface RpcContext {
   /** only in view threads */
   readonly execution?: ExecutionHost
   /** the thread's log cache; undefined: it has none */
-  readonly keptLogs?: KeptLogs
+  readonly logCache?: LogCache
 }
 
 /**

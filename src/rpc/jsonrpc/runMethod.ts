@@ -1,5 +1,6 @@
 import { openTraceChain, type TraceListener } from '../debug/traceChain.ts'
 import type { EventLoopQuota } from '../transport/eventLoopQuota.ts'
+import type { AnswerCache } from './answerCache.ts'
 import type { CallScope } from './callScope.ts'
 import {
   invalidParams,
@@ -13,7 +14,6 @@ import {
   toRpcError,
 } from './errors.ts'
 import { readIdentifier } from './identifier.ts'
-import type { KeptAnswers } from './keptAnswers.ts'
 import { type MethodTable, type RpcContext, type RpcMethod, readArguments, resultText } from './method.ts'
 import { namespaceOf } from './namespaces.ts'
 import { placeOf, type Runs, type ViewQueue } from './place.ts'
@@ -49,7 +49,7 @@ export interface MethodRunnerOptions {
   /** undefined: all calls run in view threads */
   readonly shortCalls?: ShortCalls | undefined
   /** undefined: no answers are cached */
-  readonly keptAnswers?: KeptAnswers | undefined
+  readonly answerCache?: AnswerCache | undefined
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -88,7 +88,7 @@ export function createMethodRunner({
   views,
   quota,
   shortCalls,
-  keptAnswers,
+  answerCache,
   log,
 }: MethodRunnerOptions): MethodRunner {
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
@@ -102,11 +102,11 @@ export function createMethodRunner({
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
-    const { runs, reads, settle } = method
+    const { runs, reads, cacheable } = method
     const inView = (queue: ViewQueue) => views.call(queue, name, params, scope)
     if (runs === 'short') return shortCalls?.tryCall(method, params, scope) ?? inView('heavy')
     if (runs === 'quick' && !(quota !== undefined && (isInBatch || quota.take()))) return inView('cheap')
-    if (isViewQueue(runs) && reads === undefined && settle === undefined) return inView(runs)
+    if (isViewQueue(runs) && reads === undefined && cacheable === undefined) return inView(runs)
 
     const { context, release } = lease(scope)
     let result: unknown
@@ -115,9 +115,9 @@ export function createMethodRunner({
       const args = readArguments(method, params)
       const place = placeOf(runs, reads?.(chain, args), chain)
       if (isViewQueue(place)) {
-        const settled = keptAnswers && settle?.(chain, args)
+        const request = answerCache && cacheable?.(chain, args)
         const answer =
-          settled && keptAnswers.find(chain, settled, (same) => views.call(place, same.method, same.params, scope))
+          request && answerCache.find(chain, request, (same) => views.call(place, same.method, same.params, scope))
         return answer ?? inView(place)
       }
       result = method.run(context, args)

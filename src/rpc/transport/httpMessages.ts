@@ -40,24 +40,24 @@ export function mediaType(contentType: string | undefined): string {
 }
 
 /** A refusal at the level of HTTP. */
-export interface Refusal {
+export interface HttpRefusal {
   readonly status: 400 | 401 | 403 | 405 | 413 | 415
   readonly text: string
 }
 
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-export function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
+export function refuse(reply: FastifyReply, { status, text }: HttpRefusal): FastifyReply {
   return reply.code(status).type(TEXT_TYPE).send(text)
 }
 
-export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
+export const METHOD_NOT_ALLOWED: HttpRefusal = { status: 405, text: 'method not allowed' }
 
 /**
  * Returns the reason why a POST is refused before its body is read (geth: rpc/http.go,
  * validateRequest); undefined when it is not.
  */
-export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): Refusal | undefined {
+export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): HttpRefusal | undefined {
   const length = Number(headers['content-length'] ?? 0)
   if (length > maxBytes) return { status: 413, text: `content length too large (${length}>${maxBytes})` }
   if (JSON_TYPES.has(mediaType(headers['content-type']))) return undefined
@@ -77,12 +77,12 @@ function contentEncoding(headers: IncomingHttpHeaders): string {
  * Returns the reason why a request whose body has another encoding than gzip is refused; undefined
  * when it is not.
  */
-export function refuseEncoding(headers: IncomingHttpHeaders): Refusal | undefined {
+export function refuseEncoding(headers: IncomingHttpHeaders): HttpRefusal | undefined {
   if (['', 'identity', 'gzip'].includes(contentEncoding(headers))) return undefined
   return { status: 415, text: 'invalid content encoding, only gzip is supported' }
 }
 
-export const NOT_GZIP: Refusal = { status: 400, text: 'the body is not gzip' }
+export const NOT_GZIP: HttpRefusal = { status: 400, text: 'the body is not gzip' }
 
 /**
  * Returns the most bytes that a request's body may have: the maximum when it does not announce its
@@ -94,7 +94,7 @@ export function announcedBytes(headers: IncomingHttpHeaders, maxBytes: number): 
 }
 
 /** Returns the refusal of a body whose length was not announced. */
-export function bodyTooLarge(maxBytes: number): Refusal {
+export function bodyTooLarge(maxBytes: number): HttpRefusal {
   return { status: 413, text: `content length too large (>${maxBytes})` }
 }
 

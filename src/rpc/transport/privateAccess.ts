@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { ConfigError } from '../../config/configError.ts'
-import type { Refusal } from './httpMessages.ts'
+import type { HttpRefusal } from './httpMessages.ts'
 
 /**
  * Decides for each request and WebSocket of a listener, from its headers alone, whether it is
@@ -10,7 +10,7 @@ import type { Refusal } from './httpMessages.ts'
  */
 export interface Access {
   /** Returns the reason why a request with these headers is refused; undefined when it is not. */
-  check(headers: IncomingHttpHeaders): Promise<Refusal | undefined>
+  check(headers: IncomingHttpHeaders): Promise<HttpRefusal | undefined>
 }
 
 interface PrivateAccessOptions {
@@ -102,6 +102,6 @@ async function tokenProblem(
   return typeof exp === 'number' && exp < nowSeconds ? 'token is expired' : undefined
 }
 
-function forbidden(text: string): Refusal {
+function forbidden(text: string): HttpRefusal {
   return { status: 403, text }
 }

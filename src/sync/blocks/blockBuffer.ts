@@ -5,7 +5,7 @@ import type { ConsensusState } from '../../consensus/consensusState.ts'
 import type { Misbehaviour, PeerId } from '../../consensus/transport.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import { type CommitCheck, isCovered } from './commitChecks.ts'
-import type { ReadBlock } from './readBlock.ts'
+import type { ReadBlock } from './readFetchedBlock.ts'
 
 /** A block that waits for its turn. */
 interface Slot {

@@ -5,7 +5,7 @@ import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerId } from '../../co
 import { BlockBuffer } from './blockBuffer.ts'
 import type { CommitCheck } from './commitChecks.ts'
 import { misbehaviourIn } from './misbehaviourIn.ts'
-import { readBlock } from './readBlock.ts'
+import { readFetchedBlock } from './readFetchedBlock.ts'
 import type { SyncLimits } from './syncLimits.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
 
@@ -401,7 +401,7 @@ export class BlockSync {
     for (const [index, fetched] of answer.blocks.entries()) {
       const height = request.from + index
       if (height <= this.height || this.#buffer.has(height)) continue
-      const read = readBlock(fetched, height, this.#state.params.maxBytes)
+      const read = readFetchedBlock(fetched, height, this.#state.params.maxBytes)
       if (typeof read === 'string') {
         this.#ban(peer.id, 'malformed', read)
         return

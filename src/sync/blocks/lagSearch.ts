@@ -4,7 +4,7 @@ import type { FetchedBlocks, Misbehaviour, PeerId } from '../../consensus/transp
 import { type VerifySignature, verifyEd25519 } from '../../primitives/ed25519.ts'
 import { checkCommits, trustedPower } from './commitChecks.ts'
 import { misbehaviourIn } from './misbehaviourIn.ts'
-import { readBlock } from './readBlock.ts'
+import { readFetchedBlock } from './readFetchedBlock.ts'
 
 /** A request for one block that would prove that this node is behind. */
 interface ProofRequest {
@@ -118,7 +118,7 @@ function faultOfProof(
   verify: VerifySignature = verifyEd25519,
 ): readonly [Misbehaviour, string] | undefined {
   if (fetched === undefined) return ['unresponsive', `no block ${height} as a proof`]
-  const read = readBlock(fetched, height, state.params.maxBytes)
+  const read = readFetchedBlock(fetched, height, state.params.maxBytes)
   if (typeof read === 'string') return ['malformed', read]
   const { chainId, validators, nextValidators } = state
   const { blockId, commit } = read

@@ -7,10 +7,10 @@ import { createViewPool } from '../../../src/node/roles/socket/viewPool.ts'
 import { connect, serve } from '../../../src/node/wire/port.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../../../src/primitives/rlp.ts'
+import { createAnswerCache } from '../../../src/rpc/jsonrpc/answerCache.ts'
 import { OWN_SCOPE } from '../../../src/rpc/jsonrpc/callScope.ts'
 import { createDispatcher } from '../../../src/rpc/jsonrpc/dispatch.ts'
 import { serverError } from '../../../src/rpc/jsonrpc/errors.ts'
-import { createKeptAnswers } from '../../../src/rpc/jsonrpc/keptAnswers.ts'
 import { createMethodTable, type RpcContext, type RpcMethod } from '../../../src/rpc/jsonrpc/method.ts'
 import { createSocketMethods } from '../../../src/rpc/jsonrpc/methods.ts'
 import { methodsOf } from '../../../src/rpc/jsonrpc/namespaces.ts'
@@ -57,7 +57,7 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
       namespaces,
       lease,
       views,
-      keptAnswers: createKeptAnswers(1_048_576),
+      answerCache: createAnswerCache(1_048_576),
       limits: SUITE_LIMITS,
       log: console,
     }),

@@ -11,7 +11,7 @@ import {
 } from '../../../src/chain/comet/types.ts'
 import { createRankedSet, proposerAt } from '../../../src/chain/comet/validatorSet.ts'
 import { type BitSet, createBitSet } from '../../../src/consensus/bitSet.ts'
-import { type AcceptedInput, Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
+import { type AcceptedInput, ConsensusGossip, type Send, SWEEP_MS } from '../../../src/consensus/consensusGossip.ts'
 import {
   type ConsensusMessage,
   decodeConsensusMessage,
@@ -332,7 +332,7 @@ class WorldNode {
   readonly id: string
   readonly world: GossipWorld
   readonly view: FakeView
-  readonly gossip: Gossip
+  readonly gossip: ConsensusGossip
   readonly address: Uint8Array | undefined
   /** heights that were entered because a peer gave the block */
   pulled = 0
@@ -344,7 +344,7 @@ class WorldNode {
     this.id = String(index)
     this.view = new FakeView(world.validators)
     this.address = world.validators.validators[index]?.address
-    this.gossip = new Gossip({ ownAddress: this.address })
+    this.gossip = new ConsensusGossip({ ownAddress: this.address })
   }
 
   join(peer: number): void {

@@ -5,9 +5,9 @@ import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import type { RestOptions } from '../../../src/rpc/cosmos/rest/routes.ts'
 import { createRestRouter } from '../../../src/rpc/cosmos/rest/routes.ts'
+import { createAnswerCache } from '../../../src/rpc/jsonrpc/answerCache.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/jsonrpc/callScope.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/jsonrpc/dispatch.ts'
-import { createKeptAnswers } from '../../../src/rpc/jsonrpc/keptAnswers.ts'
 import {
   createMethodTable,
   type MethodTable,
@@ -131,7 +131,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     lease,
     views,
     shortCalls: options.shortCalls,
-    keptAnswers: createKeptAnswers(1_048_576),
+    answerCache: createAnswerCache(1_048_576),
     limits,
     log,
     metrics: options.metrics,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createBitSet } from '../../../src/consensus/bitSet.ts'
-import { Gossip, SWEEP_MS } from '../../../src/consensus/gossip.ts'
+import { ConsensusGossip, SWEEP_MS } from '../../../src/consensus/consensusGossip.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { blockOf, createValidators, FakeView } from '../../support/consensus/gossipWorld.ts'
 
@@ -8,13 +8,13 @@ const SIZE = 7
 const validators = createValidators(SIZE)
 
 let view: FakeView
-let gossip: Gossip
+let gossip: ConsensusGossip
 let tick: number
 
 beforeEach(() => {
   view = new FakeView(validators)
   view.height = 10
-  gossip = new Gossip({ ownAddress: validators.validators[0]!.address })
+  gossip = new ConsensusGossip({ ownAddress: validators.validators[0]!.address })
   tick = 0
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SIGNED_MESSAGE_TYPES } from '../../../src/chain/comet/types.ts'
-import { SWEEP_MS } from '../../../src/consensus/gossip.ts'
+import { SWEEP_MS } from '../../../src/consensus/consensusGossip.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { GossipWorld, LINKS, type WorldOptions } from '../../support/consensus/gossipWorld.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hardfork } from '../../../src/chain/genesis/hardfork.ts'
-import { delegationCode } from '../../../src/evm/authorization.ts'
+import { codeDelegation } from '../../../src/evm/authorization.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
 import { applyCall, type CallMessage, type TransitionContext } from '../../../src/evm/transition.ts'
@@ -26,7 +26,7 @@ function state(): MemoryStateReader {
   const state = stateWith('0x6001600055')
   state.setAccount(OTHER, { balance: 5n })
   state.setAccount(FULL, { balance: 2n ** 256n - 1n })
-  state.setAccount(DELEGATED, { nonce: 1n, code: delegationCode(CONTRACT) })
+  state.setAccount(DELEGATED, { nonce: 1n, code: codeDelegation(CONTRACT) })
   return state
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/block/transaction.ts'
 import { recoverSender } from '../../../src/chain/block/transactionSender.ts'
-import { authorizationHash, delegationCode } from '../../../src/evm/authorization.ts'
+import { authorizationHash, codeDelegation } from '../../../src/evm/authorization.ts'
 import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'
 import type { TransactionStart } from '../../../src/evm/tracer.ts'
@@ -103,7 +103,7 @@ describe('a transaction that cannot start', () => {
       kind: 'skipped',
       reason: `sender not an eoa: address ${sender}, len(code): 1`,
     })
-    state.setAccount(SENDER, { balance: RICH, code: delegationCode(OTHER) })
+    state.setAccount(SENDER, { balance: RICH, code: codeDelegation(OTHER) })
     expect(await applyCall({ ...contextOn(state), call, skipped: STRICT })).toMatchObject({ status: 'success' })
   })
 
@@ -322,7 +322,7 @@ describe('EIP-7702', () => {
       (await apply({ type: 4, to: authority, authorizationList: [good] }, context)).gasUsed
     const fresh = contextOn(state)
     const withoutRefund = await gasOf(fresh)
-    expect(fresh.world.getCode(authority)).toEqual(delegationCode(OTHER))
+    expect(fresh.world.getCode(authority)).toEqual(codeDelegation(OTHER))
     expect(fresh.world.getNonce(authority)).toBe(1n)
     expect(fresh.world.getStorage(authority, new Uint8Array(32).with(31, 42))).toEqual(authority)
     state.setAccount(authority, { balance: 1n })
@@ -346,7 +346,7 @@ describe('EIP-7702', () => {
   it('keeps delegations when the call fails, and clears one that names the zero address', async () => {
     const context = contextOn(stateWith('0xfe'))
     await apply({ type: 4, authorizationList: [good] }, context)
-    expect(context.world.getCode(authority)).toEqual(delegationCode(OTHER))
+    expect(context.world.getCode(authority)).toEqual(codeDelegation(OTHER))
     const clearing = authorize({ chainId: 0n, address: new Uint8Array(20), nonce: 1n })
     await apply({ type: 4, authorizationList: [clearing] }, context)
     expect(context.world.getCode(authority)).toHaveLength(0)

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { HeadEvent } from '../../../src/execution/headEvent.ts'
-import { type CatchUpWriter, createCatchUpWriter } from '../../../src/execution/publisher.ts'
+import { createDelayedWriter, type DelayedWriter } from '../../../src/execution/publisher.ts'
 
 /** What the writer looks at of a block. */
 function block(height: number): HeadEvent {
@@ -12,7 +12,7 @@ let flushes: PromiseWithResolvers<void>[]
 let written: (readonly [number, bigint, number])[]
 let failures: unknown[]
 let nowMs: number
-let writer: CatchUpWriter
+let writer: DelayedWriter
 
 /** Lets everything happen that waits for nothing. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -22,7 +22,7 @@ beforeEach(() => {
   written = []
   failures = []
   nowMs = 0
-  writer = createCatchUpWriter({
+  writer = createDelayedWriter({
     database: {
       bufferedBytes: 0,
       startBuffering: () => undefined,

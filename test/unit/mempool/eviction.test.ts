@@ -41,7 +41,7 @@ describe('a full pool', () => {
     pool.add(capped, senderOf(999))
     fixture.publish([], { baseFeePerGas: 30n * GWEI })
     let turns = 1
-    while (pool.settle()) turns++
+    while (pool.reorder()) turns++
     expect(turns).toBeLessThan(12)
     expect(outcomeOf(pool, bid(1_000, 0, 2), senderOf(1_000))).toBe('accepted')
     expect(dropped).toEqual([{ hash: bytesToHex(capped.hash), reason: 'evicted' }])

@@ -88,7 +88,7 @@ describe('selection', () => {
     for (const baseFee of [GWEI, 50n * GWEI, 52n * GWEI, 3n * GWEI, 50n * GWEI]) {
       fixture.publish([], { baseFeePerGas: baseFee })
       let turns = 1
-      while (pool.settle()) turns++
+      while (pool.reorder()) turns++
       expect(turns).toBeLessThan(60)
       const chosen = [...pool.candidates({ ...ROOM, baseFeePerGas: baseFee, gasLimit: 100n * 21_000n })]
       const tips = chosen.map((entry) => tipAt(entry, baseFee))

@@ -18,8 +18,8 @@ import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { createValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { type DataPaths, dataPaths } from '../../../src/datadir/dataDirectory.ts'
 import { examineDisk, examineOpenFiles, examineSize, refusalOfDirectory } from '../../../src/operator/doctor/machine.ts'
-import { examineClock, examinePeers, examinePorts } from '../../../src/operator/doctor/network.ts'
-import { examineKeys, examineRuntime, examineSettings } from '../../../src/operator/doctor/settings.ts'
+import { examineClock, examinePeers, examinePorts } from '../../../src/operator/doctor/networkFindings.ts'
+import { examineKeys, examineRuntime, examineSettings } from '../../../src/operator/doctor/settingFindings.ts'
 
 const GIB = 2 ** 30
 const ID = '0'.repeat(40)

@@ -11,10 +11,10 @@ import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Connections } from '../../../src/p2p/connections.ts'
-import { Gossip, topicName } from '../../../src/p2p/gossip.ts'
 import { type GossipFrame, type GossipGuard, GossipStreams } from '../../../src/p2p/gossipStreams.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
+import { TopicGossip, topicName } from '../../../src/p2p/topicGossip.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
@@ -302,7 +302,7 @@ describe('streams that gossipsub lacks', () => {
     const gossipStreams = new GossipStreams(MAX_FRAME)
     const [a, b] = [await startHost(gossipStreams), await startHost(new GossipStreams(MAX_FRAME))]
     const connection = await a.dial(b.getMultiaddrs())
-    const gossip = new Gossip({
+    const gossip = new TopicGossip({
       connections: {
         host: a,
         sessions: new Map([['b', { connection, meter: { openedMs: -3_600_000 } }]]),

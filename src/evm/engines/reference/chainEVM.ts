@@ -2,7 +2,7 @@ import { EVM, EVMError, EVMMockBlockchain, type ExecResult, type Message, type P
 import { Account, Address } from '@ethereumjs/util'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import type { WorldState } from '../../../state/world.ts'
-import { delegationTarget } from '../../authorization.ts'
+import { codeDelegationTarget } from '../../authorization.ts'
 import type { BlockContext, Rules } from '../../blockContext.ts'
 import { recordTransfer } from '../../coinMovements.ts'
 import { create2Address, createAddress } from '../../contractAddress.ts'
@@ -136,7 +136,7 @@ export class ChainEVM extends EVM {
       return
     }
     let code = world.getCode(bytes)
-    const target = this.common.isActivatedEIP(7702) ? delegationTarget(code) : undefined
+    const target = this.common.isActivatedEIP(7702) ? codeDelegationTarget(code) : undefined
     // A stateful precompile has a byte of code, so that contracts find some at its address.
     if (target !== undefined) code = precompiles.has(bytesKey(target)) ? EMPTY_BYTES : world.getCode(target)
     message.code = code

@@ -1,4 +1,4 @@
-import { delegationTarget } from '../../../evm/authorization.ts'
+import { codeDelegationTarget } from '../../../evm/authorization.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../../primitives/address.ts'
 import { BASE_DENOM } from '../../coin.ts'
 import { defineEvents } from '../../precompile/abi/codec.ts'
@@ -252,7 +252,7 @@ function coin(amount: bigint): { denom: string; amount: bigint } {
 function requireOperator(context: FunctionContext, operator: Address): Revert | undefined {
   const { world, caller } = context
   const code = world.getCode(caller)
-  if (world.isCreated(caller) || (code.length > 0 && delegationTarget(code) === undefined)) {
+  if (world.isCreated(caller) || (code.length > 0 && codeDelegationTarget(code) === undefined)) {
     return revertWith('this method can only be called directly to the precompile, not from a smart contract')
   }
   return requireCaller(context, operator)

@@ -6,7 +6,7 @@ import {
 } from '../../../execution/parallel/parallelExecution.ts'
 import { createTableMemory, type TableMemory } from '../../../execution/parallel/versionTable.ts'
 import { channel, type Started, type StartThread } from '../../start/spawn.ts'
-import type { SpeculatorData, SpeculatorService } from '../speculator/speculator.ts'
+import type { SpeculatorData, SpeculatorService } from '../speculator/speculatorThread.ts'
 
 /** The executor's links to the threads that execute alongside it. */
 export interface SpeculatorLinks {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { backfill } from '../../../sync/blocks/backfill.ts'
+import { backfill } from '../../../sync/blocks/fetchOlderBlocks.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { ConsensusMetrics } from '../../../telemetry/metrics.ts'
 import type { Threads } from '../../start/startThreads.ts'

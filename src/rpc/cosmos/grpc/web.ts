@@ -1,7 +1,7 @@
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bodyTooLarge, type Refusal, refuse, scopeOfHttp } from '../../transport/httpMessages.ts'
+import { bodyTooLarge, type HttpRefusal, refuse, scopeOfHttp } from '../../transport/httpMessages.ts'
 import { MAX_QUERY_BYTES } from '../queryPort.ts'
 
 /** The services as browsers reach them. */
@@ -27,7 +27,7 @@ const MAX_TEXT_PIECES = 64
 /** Between a piece's padding and the next piece. */
 const PIECE_END = /(?<==)(?!=)/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-const NOT_BASE64: Refusal = { status: 400, text: 'the body is not base64' }
+const NOT_BASE64: HttpRefusal = { status: 400, text: 'the body is not base64' }
 
 /**
  * Adds the services for browsers: gRPC-Web, as bytes or in base64, and the Connect protocol, whose requests are protobuf or JSON. A
@@ -89,7 +89,7 @@ async function answer(handler: UniversalHandler, request: FastifyRequest, reply:
 }
 
 /** The bytes of a request's body, or why it is refused. */
-function bodyOf({ body }: FastifyRequest, isText: boolean): { readonly bytes: Uint8Array } | Refusal {
+function bodyOf({ body }: FastifyRequest, isText: boolean): { readonly bytes: Uint8Array } | HttpRefusal {
   if (!Buffer.isBuffer(body)) return { bytes: new Uint8Array(0) }
   if (!isText) return { bytes: body }
   if (body.length > MAX_TEXT_LENGTH) return bodyTooLarge(MAX_TEXT_LENGTH)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Log, logsBloom } from '../../../../src/chain/block/receipt.ts'
-import { createKeptHeights } from '../../../../src/chain/indexes/keptHeights.ts'
+import { createHeightCache } from '../../../../src/chain/indexes/heightCache.ts'
 import {
   bloomLogHeights,
   forEachLogEntry,
@@ -67,7 +67,7 @@ it('has a key for each different address and topic of a position, and one for an
 const absent = (index: number): Uint8Array => Buffer.alloc(20, `absent ${index} `)
 
 it('finds the blocks that have a term of every position', async () => {
-  const kept = createKeptHeights(100_000)
+  const kept = createHeightCache(100_000)
   const terms = { addresses: [absent(0), ADDRESS], topics: [[EVEN]] }
   for (const [from, to] of [
     [11, 21],
@@ -91,11 +91,11 @@ it.each([
   let pauses = 0
   const count = async (): Promise<void> => void pauses++
   const blocks = { from: 0, to: BLOCKS }
-  const kept = createKeptHeights(100_000)
+  const kept = createHeightCache(100_000)
   await indexedLogHeights(database, kept, terms, blocks, count)
   expect(pauses).toBeGreaterThanOrEqual(least)
   const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
-  await expect(indexedLogHeights(database, createKeptHeights(100_000), terms, blocks, stop)).rejects.toThrow(
+  await expect(indexedLogHeights(database, createHeightCache(100_000), terms, blocks, stop)).rejects.toThrow(
     'time is over',
   )
 })
@@ -141,7 +141,7 @@ it('packs the terms of blocks with thousands of them, finds each, and finds what
   expect(sizes).toEqual([257, 42, 8_002, 257])
   await db.write(written, { sync: false })
   const found = (addresses: Uint8Array[], topics: Uint8Array[][], from = 0, to = 9) =>
-    indexedLogHeights(db, createKeptHeights(100_000), { addresses, topics }, { from, to })
+    indexedLogHeights(db, createHeightCache(100_000), { addresses, topics }, { from, to })
   for (const [height, logs] of blocks) {
     for (const { topics } of [logs[0]!, logs[7]!, logs.at(-1)!]) {
       for (const [position, topic] of topics.entries()) {

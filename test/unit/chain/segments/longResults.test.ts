@@ -19,7 +19,7 @@ import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 
 const BASE = SEGMENT_BLOCKS - 12
 const HEAD = SEGMENT_BLOCKS + 20
-const RULES: MoveRules = { settledBlocks: 10, dropsBodies: false }
+const RULES: MoveRules = { unpackedBlocks: 10, dropsBodies: false }
 /** Two blocks with results as long as this take the bytes that are decoded with one batch. */
 const LOG_BYTES = 300 << 10
 const MANY = 10_000

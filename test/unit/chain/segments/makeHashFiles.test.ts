@@ -32,7 +32,7 @@ import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 const BASE = SEGMENT_BLOCKS - 96
 const LAST = SEGMENT_BLOCKS - 1
 const HEAD = SEGMENT_BLOCKS + 20
-const RULES: MoveRules = { settledBlocks: 10, dropsBodies: false }
+const RULES: MoveRules = { unpackedBlocks: 10, dropsBodies: false }
 /** So few hashes are sorted at once that there are several files of each kind. */
 const MAX_SORTED = 40
 

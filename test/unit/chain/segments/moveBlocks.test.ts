@@ -35,7 +35,7 @@ import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 const BASE = SEGMENT_BLOCKS - 96
 const LAST = SEGMENT_BLOCKS - 1
 const HEAD = SEGMENT_BLOCKS + 20
-const RULES: MoveRules = { settledBlocks: 10, dropsBodies: false }
+const RULES: MoveRules = { unpackedBlocks: 10, dropsBodies: false }
 
 /** The terms of the last block with transactions in the segment are packed. */
 const logsAt = (height: number): number => (height === LAST - 1 ? 1_100 : 1)
@@ -202,7 +202,7 @@ describe('blocks that leave LevelDB for a segment', () => {
   })
 
   it('stay as long as they may change', async () => {
-    expect(await makeNextSegment(database, { ...RULES, settledBlocks: HEAD - LAST + 1 }, pause)).toBe(false)
+    expect(await makeNextSegment(database, { ...RULES, unpackedBlocks: HEAD - LAST + 1 }, pause)).toBe(false)
     const drops: MoveRules = { ...RULES, dropsBodies: true }
     expect(await makeNextSegment(database, drops, pause)).toBe(false)
     const batch = new WriteBatch()

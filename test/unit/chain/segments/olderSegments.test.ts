@@ -101,7 +101,7 @@ async function fill(lowest: number): Promise<void> {
 
 /** Makes segments, lists them and moves their blocks, with as many steps as it takes; the node is opened anew between some. */
 async function pack(expectsOlder: boolean, operations: number): Promise<void> {
-  const rules: MoveRules = { settledBlocks: SETTLED, dropsBodies: false, expectsOlder: () => expectsOlder }
+  const rules: MoveRules = { unpackedBlocks: SETTLED, dropsBodies: false, expectsOlder: () => expectsOlder }
   for (let step = 0; ; step++) {
     const pause = async (): Promise<void> => undefined
     const isMade = (await makeNextSegment(node, rules, pause)) || (await makeNextHashFile(node, pause))

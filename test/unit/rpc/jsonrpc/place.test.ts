@@ -29,7 +29,7 @@ import { createTestThread } from '../../../support/rpc/rpcTestServer.ts'
 const BASE = SEGMENT_BLOCKS - 96
 const HEAD = SEGMENT_BLOCKS + 40
 const [OLD, MOVED] = [SEGMENT_BLOCKS + 8, SEGMENT_BLOCKS - 12]
-const RULES = { settledBlocks: 10, dropsBodies: false }
+const RULES = { unpackedBlocks: 10, dropsBodies: false }
 
 let directory: string
 let database: Database

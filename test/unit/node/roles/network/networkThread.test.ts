@@ -12,7 +12,7 @@ import type { ConsensusMessage } from '../../../../../src/consensus/messages.ts'
 import type { PeerDescription, TransportEvents } from '../../../../../src/consensus/transport.ts'
 import { unpackTransactions } from '../../../../../src/mempool/packedMessages.ts'
 import { createNetworkTransport, type NetworkTransport } from '../../../../../src/node/roles/main/networkTransport.ts'
-import type { NetworkData, NetworkService } from '../../../../../src/node/roles/network/network.ts'
+import type { NetworkData, NetworkService } from '../../../../../src/node/roles/network/networkThread.ts'
 import { createNodeCopies } from '../../../../../src/node/roles/socket/cometNode.ts'
 import { channel, spawnThread } from '../../../../../src/node/start/spawn.ts'
 import { readCopies } from '../../../../../src/node/wire/copyOnRequest.ts'
@@ -114,7 +114,7 @@ async function startThreadedNode(chain: TestChain, setting: Setting = {}): Promi
   const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements]
   const thread = spawnThread(
     'network',
-    new URL('../../../../../src/node/roles/network/network.ts', import.meta.url),
+    new URL('../../../../../src/node/roles/network/networkThread.ts', import.meta.url),
     data,
     ports,
   )

@@ -3,7 +3,7 @@ import { BoundedCache } from '../../primitives/boundedCache.ts'
 import type { ResultText } from './resultText.ts'
 
 /** A request about decided blocks, in a normal form: its answer never changes. */
-export interface SettledRequest {
+export interface CacheableRequest {
   /** the first and the last block of the request */
   readonly from: number
   readonly to: number
@@ -12,15 +12,15 @@ export interface SettledRequest {
 }
 
 /** Cache of the last requested answers about decided blocks. */
-export interface KeptAnswers {
+export interface AnswerCache {
   /**
    * Returns the answer to a request. Runs the request unless its answer is cached or being made for
    * another client. Undefined: the node does not have a block, or its body.
    */
   find(
     chain: Pick<ChainReader, 'headHeight' | 'oldestBlock'>,
-    request: SettledRequest,
-    run: (request: SettledRequest) => Promise<ResultText>,
+    request: CacheableRequest,
+    run: (request: CacheableRequest) => Promise<ResultText>,
   ): ResultText | Promise<ResultText> | undefined
 }
 
@@ -31,7 +31,7 @@ const ANSWER_BYTES = 300
  * Creates the cache.
  * @param maxBytes of all answers; an answer that takes more than an eighth is not cached
  */
-export function createKeptAnswers(maxBytes: number): KeptAnswers {
+export function createAnswerCache(maxBytes: number): AnswerCache {
   const kept = new BoundedCache<ResultText>(maxBytes, (key, { length }) => key.length + length + ANSWER_BYTES)
   const underway = new Map<string, Promise<ResultText>>()
 

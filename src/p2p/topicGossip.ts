@@ -46,10 +46,10 @@ interface HeldMessage {
 const SEEN = { maxSize: 200_000, lifetimeMs: 60_000 }
 
 /**
- * Gossip of transactions and evidence, which every node of the chain should get. Messages of peers wait for their turn ({@link GossipWork})
+ * TopicGossip of transactions and evidence, which every node of the chain should get. Messages of peers wait for their turn ({@link GossipWork})
  * and are validated before they are relayed.
  */
-export class Gossip {
+export class TopicGossip {
   readonly #options: GossipOptions
   /** published when no neighbour could be told; oldest first */
   #held: HeldMessage[] = []

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/comet/types.ts'
 import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/comet/validatorSet.ts'
 import { bitIndices, createBitSet } from '../../../src/consensus/bitSet.ts'
-import { Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
+import { ConsensusGossip, type Send, SWEEP_MS } from '../../../src/consensus/consensusGossip.ts'
 import { Delivery } from '../../../src/consensus/gossipPeer.ts'
 import { encodeConsensusMessage, type StatusMessage } from '../../../src/consensus/messages.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
@@ -18,12 +18,12 @@ const proposer = validatorIndexOf(validators, proposerAt(validators, 0).address)
 const block = blockOf(1, 3)
 
 let view: FakeView
-let gossip: Gossip
+let gossip: ConsensusGossip
 let nowMs: number
 
 beforeEach(() => {
   view = new FakeView(validators)
-  gossip = new Gossip({ ownAddress: addressOf(0) })
+  gossip = new ConsensusGossip({ ownAddress: addressOf(0) })
   nowMs = 0
 })
 
@@ -553,7 +553,10 @@ describe('in a mesh of 50', () => {
 
   it('a few of those that have it send what one validator lacks, and all of them if it stays so', () => {
     const nodes = Array.from({ length: 49 }, (_, index) => {
-      const node = { view: new FakeView(many), gossip: new Gossip({ ownAddress: many.validators[index]!.address }) }
+      const node = {
+        view: new FakeView(many),
+        gossip: new ConsensusGossip({ ownAddress: many.validators[index]!.address }),
+      }
       node.gossip.peerJoined('z', many.validators[49]!.address, node.view)
       node.view.votes(0, prevote).byIndex[7] = voteOf(many, 7)
       return node

@@ -16,7 +16,7 @@ type ReadHeights = (term: Uint8Array, from: number, to: number) => Promise<reado
  * A cache of an index's recently read lists. Blocks do not change, so a list only grows, with the
  * chain.
  */
-export interface KeptHeights {
+export interface HeightCache {
   /**
    * Returns the heights in [from, to], ascending; `read` returns those that are not cached.
    * @param to at most the head's height
@@ -30,7 +30,7 @@ const HEIGHT_BYTES = 8
 const LIST_BYTES = 300
 
 /** @param maxBytes of all lists */
-export function createKeptHeights(maxBytes: number): KeptHeights {
+export function createHeightCache(maxBytes: number): HeightCache {
   const cache = new BoundedCache<KnownHeights>(maxBytes, (_, { heights }) => LIST_BYTES + heights.length * HEIGHT_BYTES)
 
   const keep = (key: string, known: KnownHeights): void => {

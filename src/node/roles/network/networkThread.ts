@@ -10,8 +10,8 @@ import { databaseOlderBlocks } from '../../../p2p/headerExchange.ts'
 import type { ValidatorProof } from '../../../p2p/hello.ts'
 import { databaseLightBlocks } from '../../../p2p/lightExchange.ts'
 import type { PeerCounts } from '../../../p2p/limits.ts'
-import { Network } from '../../../p2p/network.ts'
 import type { PeerAddress } from '../../../p2p/peerAddress.ts'
+import { Network } from '../../../p2p/peerNetwork.ts'
 import type { PeerPolicy } from '../../../p2p/peerPolicy.ts'
 import type { AdmissionCounts, HashedTransaction } from '../../../p2p/transactionGossip.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../../../primitives/selfTest.ts'
@@ -31,7 +31,7 @@ import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from 
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from '../main/networkTransport.ts'
 import { type NodeCopies, publishNetInfo } from '../socket/cometNode.ts'
 import { createAuthorityRecovery, createSenderExamination } from '../socket/viewPool.ts'
-import type { ViewService } from '../view/view.ts'
+import type { ViewService } from '../view/viewThread.ts'
 import { survivePeerErrors } from './peerErrors.ts'
 
 /**

@@ -306,8 +306,8 @@ async function readPoolJournal(known: PoolJournal): Promise<void> {
 const copies = createPoolCopies({ pool })
 
 /** After a block, in turns of the event loop: ranks that the new base fee changes. */
-function settlePool(): void {
-  if (pool.settle()) setImmediate(settlePool)
+function reorderPool(): void {
+  if (pool.reorder()) setImmediate(reorderPool)
 }
 
 /** They recover senders of transactions in the journal. */
@@ -352,7 +352,7 @@ const service = {
     const update = unpackHeadUpdate(packed)
     for (const [address, account] of update.accounts) unwritten.set(bytesKey(address), account)
     pool.headChanged(update)
-    settlePool()
+    reorderPool()
     traces?.included(update.height, update.included)
     setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()

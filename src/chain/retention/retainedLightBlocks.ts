@@ -22,16 +22,16 @@ const KEPT_INTERVAL = 1_000
 const BOUNDS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('light'))
 
 /** Returns the retained light block of a height, if its header was dropped. */
-export function readKeptLightBlock(db: KeyReader, height: number): LightBlock | undefined {
+export function readRetainedLightBlock(db: KeyReader, height: number): LightBlock | undefined {
   const bytes = db.get(columnKey(Column.lightBlock, heightBytes(height)))
   return bytes && decodeLightBlock(bytes)
 }
 
 /**
- * Returns the lowest height from `height` on that {@link readKeptLightBlock} has; undefined without
+ * Returns the lowest height from `height` on that {@link readRetainedLightBlock} has; undefined without
  * such a height.
  */
-export function nextKeptHeight(db: KeyReader, height: number): number | undefined {
+export function nextRetainedHeight(db: KeyReader, height: number): number | undefined {
   const bounds = readBounds(db)
   if (bounds === undefined || height > bounds.highest) return undefined
   if (height <= bounds.lowest) return bounds.lowest
@@ -74,7 +74,7 @@ export class LightBlockKeeper {
     this.#bounds = readBounds(db)
     if (this.#bounds !== undefined) {
       const { highest } = this.#bounds
-      const last = readKeptLightBlock(db, highest)
+      const last = readRetainedLightBlock(db, highest)
       if (last === undefined) throw damagedIn(db, `the light block of ${highest} is missing`)
       this.#setLast(last.validators)
     }

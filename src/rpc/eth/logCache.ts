@@ -9,7 +9,7 @@ export interface LogText {
 }
 
 /** Cache of the logs of blocks that were read last. */
-export interface KeptLogs {
+export interface LogCache {
   /** Returns the cached logs of a block; reading uncached ones takes a hundred times as long. */
   find(chain: Pick<ChainReader, 'headHeight' | 'oldestBlock'>, height: number): readonly LogText[] | undefined
   keep(height: number, logs: readonly LogText[]): void
@@ -27,7 +27,7 @@ const TOPIC_BYTES = 200
  * Creates the cache.
  * @param maxBytes of all blocks; a block that takes more than an eighth is not cached
  */
-export function createKeptLogs(maxBytes: number): KeptLogs {
+export function createLogCache(maxBytes: number): LogCache {
   const kept = new BoundedCache<readonly LogText[]>(maxBytes, (_, logs) => bytesOf(logs))
   return {
     find: ({ headHeight, oldestBlock }, height) =>

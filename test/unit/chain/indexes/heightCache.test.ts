@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createKeptHeights } from '../../../../src/chain/indexes/keptHeights.ts'
+import { createHeightCache } from '../../../../src/chain/indexes/heightCache.ts'
 
 const TERM = Uint8Array.of(1, 2, 3)
 
@@ -12,7 +12,7 @@ it('gives what the index has, whatever was asked before', async () => {
   const ranges = fc.array(fc.tuple(fc.nat(300), fc.nat(100), fc.constantFrom(1, 7)), { minLength: 1, maxLength: 30 })
   await fc.assert(
     fc.asyncProperty(ranges, fc.constantFrom(500, 3_000, 100_000), async (asked, maxBytes) => {
-      const kept = createKeptHeights(maxBytes)
+      const kept = createHeightCache(maxBytes)
       for (const [from, length, step] of asked) {
         const term = Uint8Array.of(step)
         const found = await kept.find(term, from, from + length, async (_, first, last) => inRange(step, first, last))
@@ -23,7 +23,7 @@ it('gives what the index has, whatever was asked before', async () => {
 })
 
 it('reads of a chain that grows only what is new', async () => {
-  const kept = createKeptHeights(100_000)
+  const kept = createHeightCache(100_000)
   const reads: string[] = []
   const read = async (_: Uint8Array, from: number, to: number): Promise<number[]> => {
     reads.push(`${from}-${to}`)
@@ -37,7 +37,7 @@ it('reads of a chain that grows only what is new', async () => {
 })
 
 it('keeps the newest of a long list', async () => {
-  const kept = createKeptHeights(1_000_000)
+  const kept = createHeightCache(1_000_000)
   let reads = 0
   const read = async (_: Uint8Array, from: number, to: number): Promise<number[]> => {
     reads++

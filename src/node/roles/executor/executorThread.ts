@@ -25,7 +25,7 @@ import { connect, notify, serve } from '../../wire/port.ts'
 import { isPoolEmpty, type PoolFilling, type PublishedHeight, raisePublishedHeight } from '../../wire/sharedMemory.ts'
 import { applicationService } from '../main/executorApplication.ts'
 import { traceApplication } from '../main/tracedApplication.ts'
-import type { PoolService } from '../pool/pool.ts'
+import type { PoolService } from '../pool/poolThread.ts'
 import { createCandidateSource } from './candidateSource.ts'
 import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 

@@ -22,8 +22,8 @@ import { createNativePort } from '../../../rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../rpc/cosmos/queries.ts'
 import { createRestRouter } from '../../../rpc/cosmos/rest/routes.ts'
 import { createShortCalls } from '../../../rpc/eth/shortCalls.ts'
+import { createAnswerCache } from '../../../rpc/jsonrpc/answerCache.ts'
 import { createDispatcher } from '../../../rpc/jsonrpc/dispatch.ts'
-import { createKeptAnswers } from '../../../rpc/jsonrpc/keptAnswers.ts'
 import { createSocketMethods } from '../../../rpc/jsonrpc/methods.ts'
 import { methodsOf } from '../../../rpc/jsonrpc/namespaces.ts'
 import type { ShortCalls } from '../../../rpc/jsonrpc/runMethod.ts'
@@ -58,7 +58,7 @@ import {
   waitAtGate,
 } from '../../wire/sharedMemory.ts'
 import { followHeads } from '../../wire/viewFeed.ts'
-import type { ViewService } from '../view/view.ts'
+import type { ViewService } from '../view/viewThread.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { createViewCompressor } from './viewCompressor.ts'
 import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -117,7 +117,7 @@ const CRITERIA_BYTES = 64 * 1_048_576
  * Memory for cached answers about decided blocks: a full block with its transactions and receipts
  * takes up to a megabyte, most answers take little.
  */
-const KEPT_ANSWERS_BYTES = 8 * 1_048_576
+const ANSWER_CACHE_BYTES = 8 * 1_048_576
 
 /**
  * A client may open as many connections per second as it may send requests, and may save up this
@@ -257,7 +257,7 @@ opening?.release()
 
 const methods = createSocketMethods({ filters, views })
 
-const keptAnswers = createKeptAnswers(KEPT_ANSWERS_BYTES)
+const answerCache = createAnswerCache(ANSWER_CACHE_BYTES)
 
 /** Absent with the reference engine, which has no bounded runs. */
 const shortCalls = data.engine.kind === 'wasm' ? openShortCalls(data.engine) : undefined
@@ -285,7 +285,7 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
       lease: contexts.lease,
       views,
       shortCalls,
-      keptAnswers,
+      answerCache,
       limits: data.limits,
       rateLimit: rate,
       // Without the native addon the recovery of a sender takes too long for this thread.

@@ -10,7 +10,6 @@ import { AnswerSlots } from './answerSlots.ts'
 import { type BlockSource, blockHandler, fetchBlocks } from './blockExchange.ts'
 import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
-import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
 import { GossipStreams } from './gossipStreams.ts'
 import { GossipWork } from './gossipWork.ts'
 import { fetchOlderBlocks, headerHandler, type OlderBlocksRequest, type OlderBlocksSource } from './headerExchange.ts'
@@ -33,9 +32,10 @@ import type { Priority } from './sendQueue.ts'
 import { ServedBytes } from './servedBytes.ts'
 import type { Session } from './session.ts'
 import { fetchOffers, fetchPiece, snapshotHandler } from './snapshotExchange.ts'
+import { TOPICS, type Topic, TopicGossip, topicName } from './topicGossip.ts'
 import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
 
-/** How often gossip streams are checked, see {@link Gossip.repair}. */
+/** How often gossip streams are checked, see {@link TopicGossip.repair}. */
 const REPAIR_MS = 2_000
 
 /** Inbound connections that may be in their handshake. */
@@ -101,7 +101,7 @@ export class Network {
   readonly #events: NetworkEvents
   readonly #connections: Connections
   readonly #streams: ConsensusStreams
-  readonly #gossip: Gossip
+  readonly #gossip: TopicGossip
   readonly #transactions: TransactionGossip
   readonly #book: AddressBook
   readonly #peers: PeerManager
@@ -145,7 +145,7 @@ export class Network {
       metrics,
       now,
     })
-    this.#gossip = new Gossip({
+    this.#gossip = new TopicGossip({
       connections,
       streams: gossipStreams,
       genesisHash,

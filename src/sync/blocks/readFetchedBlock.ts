@@ -20,7 +20,7 @@ export interface ReadBlock {
  * @returns the reason when no honest peer sends this for the block at `height`
  * @throws only errors of this node itself, such as a lack of memory, for which no peer may be punished
  */
-export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: number): ReadBlock | string {
+export function readFetchedBlock(fetched: FetchedBlock, height: number, maxBlockBytes: number): ReadBlock | string {
   if (fetched.block.length > maxBlockBytes) return `a block of ${fetched.block.length} bytes`
   let block: ConsensusBlock
   let commit: Commit

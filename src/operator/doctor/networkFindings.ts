@@ -4,7 +4,7 @@ import { checkSeedUrl } from '../../config/startRules.ts'
 import type { PeerAddress } from '../../config/valueKind.ts'
 import { parsePeerAddress } from '../../p2p/peerAddress.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
-import { refusalOf } from './settings.ts'
+import { refusalOf } from './settingFindings.ts'
 
 /* Checks of the node's ports, its connections to peers, and its clock compared with that of another machine. */
 

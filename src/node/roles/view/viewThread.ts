@@ -14,7 +14,7 @@ import { COMET_VIEW_TABLE } from '../../../rpc/comet/results.ts'
 import { answerNativeCall, CANCELLED, EXPIRED, TOO_BUSY } from '../../../rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../rpc/cosmos/queries.ts'
 import type { NativeAnswer, NativeCall } from '../../../rpc/cosmos/queryPort.ts'
-import { createKeptLogs } from '../../../rpc/eth/keptLogs.ts'
+import { createLogCache } from '../../../rpc/eth/logCache.ts'
 import { openViewWorld } from '../../../rpc/eth/viewWorld.ts'
 import { callCancelled, monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, timedOut } from '../../../rpc/jsonrpc/errors.ts'
@@ -60,7 +60,7 @@ export type ViewService = typeof service
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 /** Memory for the logs of blocks, with their texts: some 10,000 of tokens. */
-const KEPT_LOGS_BYTES = 16 * 1_048_576
+const LOG_CACHE_BYTES = 16 * 1_048_576
 
 const { control, data } = workerData as ThreadData<ViewData>
 lowerPriority('calls')
@@ -86,7 +86,7 @@ const contexts = createContextSource({
     hooks,
     yieldUntil: (deadlineMs) => tasks.yieldUntil(scope, deadlineMs),
   }),
-  keptLogs: createKeptLogs(KEPT_LOGS_BYTES),
+  logCache: createLogCache(LOG_CACHE_BYTES),
 })
 const tasks = createViewTasks({ lease: contexts.lease, heavyCalls: data.heavyCalls, monotonicMs, metrics })
 if (recoverNatively === undefined) {

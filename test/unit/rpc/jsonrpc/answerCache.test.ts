@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createKeptAnswers, type SettledRequest } from '../../../../src/rpc/jsonrpc/keptAnswers.ts'
+import { type CacheableRequest, createAnswerCache } from '../../../../src/rpc/jsonrpc/answerCache.ts'
 import {
   answerBuffer,
   answerLength,
@@ -9,12 +9,12 @@ import {
   textOf,
 } from '../../../../src/rpc/jsonrpc/resultText.ts'
 
-const request: SettledRequest = { from: 5, to: 5, method: 'eth_getBlockByNumber', params: ['0x5', true] }
+const request: CacheableRequest = { from: 5, to: 5, method: 'eth_getBlockByNumber', params: ['0x5', true] }
 const chain = { headHeight: 5, oldestBlock: 0 }
 
 describe('kept answers', () => {
   it('are made once, for all who wait', async () => {
-    const kept = createKeptAnswers(10_000)
+    const kept = createAnswerCache(10_000)
     const { promise, resolve } = Promise.withResolvers<string>()
     let runs = 0
     const run = (): Promise<string> => {
@@ -29,7 +29,7 @@ describe('kept answers', () => {
   })
 
   it('are asked for again by who waited for a client that left', async () => {
-    const kept = createKeptAnswers(10_000)
+    const kept = createAnswerCache(10_000)
     const first = kept.find(chain, request, () => Promise.reject(new Error('left')))
     const second = kept.find(chain, request, () => Promise.resolve('{}'))
     await expect(first).rejects.toThrow('left')
@@ -38,7 +38,7 @@ describe('kept answers', () => {
   })
 
   it('are not given for a block that is not there, or no more', async () => {
-    const kept = createKeptAnswers(10_000)
+    const kept = createAnswerCache(10_000)
     await kept.find(chain, request, () => Promise.resolve('{}'))
     const run = (): never => {
       throw new Error('asked')
@@ -49,7 +49,7 @@ describe('kept answers', () => {
   })
 
   it('stay within their bytes', async () => {
-    const kept = createKeptAnswers(8_000)
+    const kept = createAnswerCache(8_000)
     let runs = 0
     const ask = (height: number, length: number): unknown =>
       kept.find(
