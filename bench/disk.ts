@@ -5,8 +5,8 @@
  *
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
  */
-import { readAllHashFiles } from '../src/chain/segments/hashFiles.ts'
-import { completeHashFiles } from '../src/chain/segments/makeHashFiles.ts'
+import { readAllHashFiles } from '../src/chain/indexes/hashFiles.ts'
+import { completeHashFiles } from '../src/chain/indexes/makeHashFiles.ts'
 import { moveBlocks, readMoved, writeTermsOf } from '../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
 import { termsEntry } from '../src/chain/segments/segmentTerms.ts'

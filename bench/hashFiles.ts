@@ -1,5 +1,5 @@
 /**
- * Processor time to find a hash of a block in many segments, by the files that have them (src/chain/segments/hashFile.ts), and to merge two
+ * Processor time to find a hash of a block in many segments, by the files that have them (src/chain/indexes/hashFile.ts), and to merge two
  * such files. There are as many files as there can be at most: one for each power of two below the number of segments. The files are in
  * the system's memory when they are read.
  *
@@ -15,8 +15,8 @@ import {
   hashFilePath,
   MergedHashes,
   writeHashFile,
-} from '../src/chain/segments/hashFile.ts'
-import { findHashHeights, writeHashFiles } from '../src/chain/segments/hashFiles.ts'
+} from '../src/chain/indexes/hashFile.ts'
+import { findHashHeights, writeHashFiles } from '../src/chain/indexes/hashFiles.ts'
 import { SEGMENT_BLOCKS } from '../src/chain/segments/segments.ts'
 import { WriteBatch } from '../src/storage/batch.ts'
 import { Database } from '../src/storage/database.ts'

@@ -15,6 +15,7 @@ import { openChainReader } from '../src/chain/store/store.ts'
 import { chooseEngine } from '../src/evm/engines/createEngine.ts'
 import { rulesAt, seedAfter } from '../src/execution/blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from '../src/execution/blockExecution.ts'
+import { MODULE_HOOKS } from '../src/execution/blockHooks.ts'
 import { type Entry, readEntry } from '../src/execution/entry.ts'
 import type { ParallelCounts, ParallelExecution } from '../src/execution/parallel/parallelExecution.ts'
 import { createSpeculator } from '../src/execution/parallel/speculator.ts'
@@ -106,7 +107,7 @@ function begin(withParallel: ParallelExecution | undefined): Promise<BlockExecut
     precompiles,
     precompileGasLimit: PRECOMPILE_GAS,
     reader,
-    hooks: { begin: () => ({ events: [] }), end: () => ({ value: [], events: [] }) } as never,
+    hooks: { ...MODULE_HOOKS, begin: () => undefined, end: () => [] },
     start: {} as never,
     parallel: withParallel,
   })

@@ -165,12 +165,6 @@ export function maximumCost({ gasLimit, maxFeePerGas, value }: Transaction): big
   return gasLimit * maxFeePerGas + value
 }
 
-/** Returns the proposer's earnings per gas at this base fee, in wei (EIP-1559); negative when the fee cap is below the base fee. */
-export function effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }: Prices, baseFeePerGas: bigint): bigint {
-  const room = maxFeePerGas - baseFeePerGas
-  return room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas
-}
-
 /** The entry as other threads and clients see it. */
 export function toPooledTransaction({ raw, hashKey, sender }: PoolEntry): PooledTransaction {
   return { raw: keyBytes(raw), hash: keyBytes(hashKey), sender }

@@ -1,5 +1,6 @@
 import { type HeapItem, IndexedHeap } from './indexedHeap.ts'
-import { effectiveTip, type PoolEntry } from './poolEntry.ts'
+import type { PoolEntry } from './poolEntry.ts'
+import { effectiveTip } from './priceRules.ts'
 import type { SenderQueue } from './senderQueue.ts'
 
 /** The next transaction of one sender. */

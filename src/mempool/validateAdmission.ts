@@ -11,6 +11,7 @@ import { type Address, toBech32, toChecksumAddress } from '../primitives/address
 import { bytesKey } from '../primitives/bytes.ts'
 import type { DependencyIndex } from './dependencyIndex.ts'
 import { type Arrival, evmEntry, maximumCost, nativeEntry, type PoolEntry, type Prices } from './poolEntry.ts'
+import { outbids } from './priceRules.ts'
 import { SenderQueue } from './senderQueue.ts'
 import type { AccountReader, AccountState, Admission, PoolHeadUpdate, PoolLimits } from './types.ts'
 
@@ -443,18 +444,6 @@ function checkQueue(
 
 function isBehindDependent(last: PoolEntry, nonce: bigint): boolean {
   return last.dependencies.length > 0 && nonce > last.nonce
-}
-
-/** A new fee must exceed the replaced one's by this many percent. */
-const PRICE_BUMP = 10n
-
-/** Whether `next` may take the place of `old`: both fees are higher, by at least 10 % (geth: legacypool `list.Add`). */
-function outbids(next: Prices, old: Prices): boolean {
-  return isBumped(next.maxFeePerGas, old.maxFeePerGas) && isBumped(next.maxPriorityFeePerGas, old.maxPriorityFeePerGas)
-}
-
-function isBumped(next: bigint, old: bigint): boolean {
-  return next > old && next >= (old * (100n + PRICE_BUMP)) / 100n
 }
 
 function checkDelegated(

@@ -77,14 +77,14 @@ export const Column = {
   /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks, and 1 if it has no bodies */
   segment: 0x2d,
   /**
-   * kind of hash (1 byte, src/chain/indexes/hashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in
+   * kind of hash (1 byte, src/chain/indexes/oldHashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in
    * segments whose hashes begin so. Only versions before there was `hashFile` wrote it
    */
   shortHash: 0x2e,
   /**
    * 0 for blocks, 1 for transactions -> RLP of a list of files that have the hashes of blocks in segments: of each first and last height,
    * bytes, sha256, number of hashes, offsets of the pages and of their directory, and whether it was made of two
-   * (src/chain/segments/hashFile.ts)
+   * (src/chain/indexes/hashFile.ts)
    */
   hashFile: 0x33,
 

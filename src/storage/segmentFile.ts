@@ -398,7 +398,7 @@ export function segmentFiles(location: string): readonly string[] {
 export const SEGMENT_EXTENSION = '.segment'
 /** Extension of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
 export const TERMS_EXTENSION = '.terms'
-/** Extension of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
+/** Extension of complete files with hashes of blocks in segments (src/chain/indexes/hashFile.ts). */
 export const HASHES_EXTENSION = '.hashes'
 
 /** Files are open only while they are read: there may be thousands, in each thread. */

@@ -6,6 +6,7 @@ import type { SignedTransaction } from '../../src/chain/block/transaction.ts'
 import type { Engine } from '../../src/evm/engine.ts'
 import type { BlockSeed } from '../../src/execution/blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from '../../src/execution/blockExecution.ts'
+import { MODULE_HOOKS } from '../../src/execution/blockHooks.ts'
 import {
   createParallelExecution,
   type Offer,
@@ -180,13 +181,11 @@ function begin(
     precompileGasLimit: PRECOMPILE_GAS,
     reader: { hash: blockHashOf },
     hooks: {
+      ...MODULE_HOOKS,
       // Coins that contracts destroy are subtracted from it.
-      begin: () => {
-        setSupply(world, 1n << 255n)
-        return { events: [] }
-      },
-      end: () => ({ value: [], events: [] }),
-    } as never,
+      begin: () => setSupply(world, 1n << 255n),
+      end: () => [],
+    },
     start: {} as never,
     isCallIndexed: true,
     parallel,

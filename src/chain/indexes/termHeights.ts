@@ -1,9 +1,9 @@
 import { concatBytes } from '../../primitives/bytes.ts'
 import { heightBytes, readHeight } from '../../storage/columns.ts'
 import type { DatabaseReader } from '../../storage/database.ts'
-import { findHashHeights } from '../segments/hashFiles.ts'
 import { firstOfSegment, SEGMENT_BLOCKS } from '../segments/segments.ts'
 import { readTermHeights } from '../segments/segmentTerms.ts'
+import { findHashHeights } from './hashFiles.ts'
 
 /** The heights of one term in one segment, for a reader that comes back to them. */
 export interface TermMemo {

@@ -8,11 +8,11 @@ import { GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
 import { NO_BLOCK_EVENTS } from '../block/entries.ts'
 import { envelopeKeys } from '../indexes/eventIndex.ts'
+import { readHashCoverage } from '../indexes/hashFiles.ts'
 import { readIndexedFrom } from '../indexes/indexCoverage.ts'
 import { type ChainReader, openChainReader, readBase } from '../store/store.ts'
 import { consensusHashKey, deleteTermEntries, termKeys, transactionKey } from '../store/writeBlock.ts'
 import type { StoredBlock } from './blockFrame.ts'
-import { readHashCoverage } from './hashFiles.ts'
 import {
   createSegmentCache,
   findSegment,

@@ -3,8 +3,8 @@ import { dataHash, decodeBlock, headerHash } from '../../chain/comet/block.ts'
 import { createPartSet } from '../../chain/comet/partSet.ts'
 import type { BlockId } from '../../chain/comet/types.ts'
 import { validatorSetHash } from '../../chain/comet/validatorSet.ts'
-import { checkHashFile, type Hashed } from '../../chain/segments/hashFile.ts'
-import { hashFilesKey, readAllHashFiles } from '../../chain/segments/hashFiles.ts'
+import { checkHashFile, type Hashed } from '../../chain/indexes/hashFile.ts'
+import { hashFilesKey, readAllHashFiles } from '../../chain/indexes/hashFiles.ts'
 import { readFilled, readMoved } from '../../chain/segments/moveBlocks.ts'
 import {
   checkSegmentFile,

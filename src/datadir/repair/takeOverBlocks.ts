@@ -5,9 +5,9 @@ import { encodeValidatorSet } from '../../chain/comet/lightBlock.ts'
 import type { ValidatorSet } from '../../chain/comet/types.ts'
 import { ConsensusDecodingError } from '../../chain/comet/wire.ts'
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
+import { completeHashFiles } from '../../chain/indexes/makeHashFiles.ts'
 import { readCompleteFrom } from '../../chain/retention/missingBlocks.ts'
 import type { StoredBlock } from '../../chain/segments/blockFrame.ts'
-import { completeHashFiles } from '../../chain/segments/makeHashFiles.ts'
 import { readFilled } from '../../chain/segments/moveBlocks.ts'
 import {
   createSegmentCache,

@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { dataHash } from '../../../src/chain/comet/block.ts'
 import type { Application } from '../../../src/consensus/application.ts'
-import {
-  type ApplicationService,
-  executorApplication as honestApplication,
-} from '../../../src/node/roles/main/executorApplication.ts'
+import type { ApplicationService } from '../../../src/node/roles/executor/executorRequests.ts'
+import { executorApplication as honestApplication } from '../../../src/node/roles/main/executorApplication.ts'
 import type { Remote } from '../../../src/node/wire/port.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 

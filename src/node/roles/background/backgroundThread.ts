@@ -103,7 +103,7 @@ async function makeSegmentsForEver(): Promise<void> {
   // Before there is anything to do, neither modules nor the database take memory.
   while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
   const { makeNextSegment } = await import('../../../chain/segments/moveBlocks.ts')
-  const { makeNextHashFile } = await import('../../../chain/segments/makeHashFiles.ts')
+  const { makeNextHashFile } = await import('../../../chain/indexes/makeHashFiles.ts')
   const { makeNextBareSegment } = await import('../../../chain/segments/bareSegments.ts')
   const { needsOlderBlocks } = await import('../../../chain/retention/missingBlocks.ts')
   const rules: MoveRules = { ...data.moveRules, expectsOlder: (db) => needsOlderBlocks(db, data.headers) }

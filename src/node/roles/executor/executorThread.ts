@@ -23,10 +23,10 @@ import { checkPrecompiles, openThreadEngine } from '../../start/threadEngine.ts'
 import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from '../../wire/packedOlderBlocks.ts'
 import { connect, notify, serve } from '../../wire/port.ts'
 import { isPoolEmpty, type PoolFilling, type PublishedHeight, raisePublishedHeight } from '../../wire/sharedMemory.ts'
-import { applicationService } from '../main/executorApplication.ts'
 import { traceApplication } from '../main/tracedApplication.ts'
 import type { PoolService } from '../pool/poolThread.ts'
 import { createCandidateSource } from './candidateSource.ts'
+import { applicationService } from './executorRequests.ts'
 import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */

@@ -11,7 +11,7 @@ import { precompileTable } from '../../../precompiles/registry.ts'
 import type { ThreadData } from '../../start/spawn.ts'
 import { checkPrecompiles, openThreadEngine } from '../../start/threadEngine.ts'
 import { serve } from '../../wire/port.ts'
-import { applicationService } from '../main/executorApplication.ts'
+import { applicationService } from '../executor/executorRequests.ts'
 
 /** The thread that executes decided blocks while no node runs; see `offlineExecutors`. */
 export interface OfflineExecutorData {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { completeHashFiles } from '../../../../src/chain/indexes/makeHashFiles.ts'
 import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
-import { completeHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
   type MoveRules,

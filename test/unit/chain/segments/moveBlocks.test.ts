@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/block/entries.ts'
-import { HashKind } from '../../../../src/chain/indexes/hashIndex.ts'
+import { hashFilesKey } from '../../../../src/chain/indexes/hashFiles.ts'
 import { switchIndexes } from '../../../../src/chain/indexes/indexCoverage.ts'
+import { completeHashFiles } from '../../../../src/chain/indexes/makeHashFiles.ts'
+import { HashKind } from '../../../../src/chain/indexes/oldHashIndex.ts'
 import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
 import {
   countSegmentsWithBodies,
   listNextBareSegment,
   makeNextBareSegment,
 } from '../../../../src/chain/segments/bareSegments.ts'
-import { hashFilesKey } from '../../../../src/chain/segments/hashFiles.ts'
-import { completeHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
   type MoveRules,

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeNextHashFile, updateHashFiles } from '../../../../src/chain/indexes/makeHashFiles.ts'
 import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
-import { makeNextHashFile, updateHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
   type MoveRules,

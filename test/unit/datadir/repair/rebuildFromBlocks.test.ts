@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makeNextHashFile } from '../../../../src/chain/segments/makeHashFiles.ts'
+import { makeNextHashFile } from '../../../../src/chain/indexes/makeHashFiles.ts'
 import { makeNextSegment, moveRules, readMoved } from '../../../../src/chain/segments/moveBlocks.ts'
 import {
   findSegment,

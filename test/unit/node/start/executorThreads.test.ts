@@ -8,7 +8,7 @@ const SOURCES = join(import.meta.dirname, '../../../../src')
 it('opens executors in threads of their own alone', () => {
   const opening = globSync('**/*.ts', { cwd: SOURCES }).filter((path) => {
     const source = readFileSync(join(SOURCES, path), 'utf8')
-    return /import\s*\{[^}]*\bopenExecutor\b[^}]*\}\s*from|await import\([^)]*app\/executor\.ts'\)/.test(source)
+    return /import\s*\{[^}]*\bopenExecutor\b[^}]*\}\s*from|await import\([^)]*execution\/executor\.ts'\)/.test(source)
   })
-  expect(opening.sort()).toEqual(['node/roles/executor/executor.ts', 'node/roles/offlineExecutor/offlineExecutor.ts'])
+  expect(opening.sort()).toEqual(['node/roles/executor/executorThread.ts', 'node/roles/offlineExecutor/offlineExecutorThread.ts'])
 })

@@ -4,11 +4,8 @@ import { BLOCK_PROTOCOL, type ConsensusBlock, encodeBlock } from '../../../../..
 import { encodeCommit } from '../../../../../src/chain/comet/commit.ts'
 import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../../../src/chain/comet/types.ts'
 import type { Application, DecidedBlock } from '../../../../../src/consensus/application.ts'
-import {
-  type ApplicationService,
-  applicationService,
-  executorApplication,
-} from '../../../../../src/node/roles/main/executorApplication.ts'
+import { type ApplicationService, applicationService } from '../../../../../src/node/roles/executor/executorRequests.ts'
+import { executorApplication } from '../../../../../src/node/roles/main/executorApplication.ts'
 import { connect, serve } from '../../../../../src/node/wire/port.ts'
 
 const HASH = new Uint8Array(32).fill(7)

@@ -3,6 +3,8 @@ import { WriteBatch } from '../../storage/batch.ts'
 import { DatabaseError, type DatabaseReader, type WritableDatabase } from '../../storage/database.ts'
 import { HASHES_EXTENSION, hasSegmentFile, removeSegmentFile, segmentFiles } from '../../storage/segmentFile.ts'
 import { entryHash } from '../block/entries.ts'
+import { heightsInSegments } from '../segments/moveBlocks.ts'
+import { BlockUnavailable, findSegment, type HeightRange } from '../segments/segments.ts'
 import { type ChainReader, openChainReader } from '../store/store.ts'
 import {
   FileHashes,
@@ -16,8 +18,6 @@ import {
   writeHashFile,
 } from './hashFile.ts'
 import { isListed, nextMerge, readAllHashFiles, readHashFiles, writeHashFiles } from './hashFiles.ts'
-import { heightsInSegments } from './moveBlocks.ts'
-import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
 
 /*
  * Moves the hashes of blocks in segments into files (hashFile.ts), so that a crash between any two

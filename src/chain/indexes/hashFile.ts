@@ -14,8 +14,8 @@ import {
   segmentsDirectory,
   verifySegmentFile,
 } from '../../storage/segmentFile.ts'
-import { ByteSink, ByteSource, ColumnError } from './columns.ts'
-import { type HeightRange, rangeName } from './segments.ts'
+import { ByteSink, ByteSource, ColumnError } from '../segments/columns.ts'
+import { type HeightRange, rangeName } from '../segments/segments.ts'
 
 /*
  * The hashes of blocks in segments, or of their transactions, with their heights, in files next to

@@ -14,8 +14,8 @@ import {
   readHashFile,
   SortedHashes,
   writeHashFile,
-} from '../../../../src/chain/segments/hashFile.ts'
-import { findHashHeights, nextMerge, writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
+} from '../../../../src/chain/indexes/hashFile.ts'
+import { findHashHeights, nextMerge, writeHashFiles } from '../../../../src/chain/indexes/hashFiles.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { heightBytes } from '../../../../src/storage/columns.ts'

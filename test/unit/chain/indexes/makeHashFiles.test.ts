@@ -4,15 +4,15 @@ import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/block/entries.ts'
 import { ENVELOPE_HASH_KEY } from '../../../../src/chain/indexes/eventIndex.ts'
-import { hashFilePath } from '../../../../src/chain/segments/hashFile.ts'
-import { readAllHashFiles, writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
+import { hashFilePath } from '../../../../src/chain/indexes/hashFile.ts'
+import { readAllHashFiles, writeHashFiles } from '../../../../src/chain/indexes/hashFiles.ts'
 import {
   completeHashFiles,
   makeNextHashFile,
   missesHashes,
   updateHashFiles,
   updateHashFilesNow,
-} from '../../../../src/chain/segments/makeHashFiles.ts'
+} from '../../../../src/chain/indexes/makeHashFiles.ts'
 import {
   listNextSegment,
   type MoveRules,
