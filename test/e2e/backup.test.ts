@@ -108,7 +108,7 @@ describe('a backup', () => {
     rmSync(out, { recursive: true })
     mkdirSync(`${out}.part`)
     writeFileSync(join(`${out}.part`, 'mine'), '')
-    await expect(backUp(out)).rejects.toThrow('no backup has left it: move it away')
+    await expect(backUp(out)).rejects.toThrow('was not written by a backup: move it away')
     expect(readdirSync(`${out}.part`)).toEqual(['mine'])
     writeFileSync(dataPaths(`${out}.part`).copyMark, '')
     await backUp(out)

@@ -62,7 +62,7 @@ describe('a Node.js whose private functions are others', () => {
     [
       'another one',
       'Buffer.prototype.latin1Slice = function () { return "" }',
-      /latin1Slice of Buffer gives nothing in place/,
+      /latin1Slice of Buffer returned nothing instead/,
     ],
     [
       'another one in a thread',

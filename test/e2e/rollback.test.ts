@@ -97,7 +97,7 @@ describe('coind rollback', () => {
     expect(alone).toEqual({
       code: EXIT_USAGE,
       output: expect.stringMatching(
-        /^coind: this validator alone decides .* keep them with --save FILE, for coind import\n$/,
+        /^coind: this node is the only validator, .* save them with --save FILE, for coind import\n$/,
       ),
     })
     const same = await coind(source, ['rollback', '--to', String(chain.length)])

@@ -61,7 +61,7 @@ describe('coind snapshot', () => {
     expect(readdirSync(homedir).filter((name) => name.startsWith('copy-'))).toEqual([])
     expect(await snapshot('verify', stopped)).toMatchObject({
       code: 0,
-      output: expect.stringContaining(`The snapshot of block ${height} is complete and fits together`),
+      output: expect.stringContaining(`The snapshot of block ${height} is complete and consistent`),
     })
 
     expect(await snapshot('create', '--out', stopped)).toMatchObject({

@@ -94,7 +94,7 @@ describe('a thread that dies', () => {
     const node = await start({ EXECUTION_THREADS: '2' })
     const height = Number(await rpc(node.url, 'eth_blockNumber'))
     await end('speculator-0', 'throws')
-    await until('its end', async () => node.output().includes('it executes alone'))
+    await until('its end', async () => node.output().includes('blocks are executed in one thread until the next start'))
     await until('blocks', async () => Number(await rpc(node.url, 'eth_blockNumber')) > height + 2)
     expect(await node.kill('SIGTERM')).toBe(0)
   })

@@ -115,8 +115,8 @@ async function offsetOf({ variables }: NetworkNode): Promise<number> {
 
 inLongRun('a validator of four whose clock is wrong', () => {
   it.each([
-    ['an hour ahead', HOUR_MS, 'clock is ahead of'],
-    ['an hour behind', -HOUR_MS, 'clock is behind'],
+    ['an hour ahead', HOUR_MS, "clock is ahead of the network's"],
+    ['an hour behind', -HOUR_MS, "clock is behind the network's"],
   ])(
     'by %s: blocks go on with right times and without its own, and its operator is told',
     async (_, offsetMs, text) => {
