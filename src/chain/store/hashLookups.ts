@@ -38,6 +38,8 @@ interface NativeLocation {
   readonly position: number
 }
 
+const HASH_BYTES = 32
+
 /** Hashes of blocks in LevelDB are listed there; of those in segments a few bytes are, so the blocks found are compared. */
 export function openHashLookups(
   db: DatabaseReader,
@@ -45,11 +47,17 @@ export function openHashLookups(
   { hash, transactions, entries }: Pick<BlockParts, 'hash' | 'transactions' | 'entries'>,
   blockId: (height: number) => BlockId | undefined,
 ): HashLookups {
+  /** the last look-up in files: a call asks where it has to run, and then again where it runs */
+  let last: { readonly of: Hashed; readonly hash: Uint8Array; readonly heights: readonly number[] } | undefined
+  const heightsInFiles = (of: Hashed, wanted: Uint8Array): readonly number[] => {
+    if (last?.of !== of || !equalBytes(last.hash, wanted)) {
+      last = { of, hash: wanted.slice(), heights: findHashHeights(db, of, wanted) }
+    }
+    return last.heights
+  }
   /** Returns the heights of blocks in segments that a hash may be of. */
-  const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] => [
-    ...readShortHashHeights(db, kind, wanted),
-    ...findHashHeights(db, of, wanted),
-  ]
+  const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] =>
+    wanted.length === HASH_BYTES ? [...readShortHashHeights(db, kind, wanted), ...heightsInFiles(of, wanted)] : []
 
   /** Height of a block in LevelDB, by the hash of its header. */
   const listedHeight = (wanted: Hash): number | undefined => {
@@ -82,14 +90,13 @@ export function openHashLookups(
         db.get(columnKey(Column.transaction, wanted)) ?? db.get(columnKey(Column.nativeTransaction, wanted))
       if (listed !== undefined) return [readHeight(listed, 0)]
       const kinds = [HashKind.transaction, HashKind.native]
-      return [
-        ...kinds.flatMap((kind) => readShortHashHeights(db, kind, wanted)),
-        ...findHashHeights(db, 'transactions', wanted),
-      ]
+      return kinds.flatMap((kind) => movedHeights('transactions', kind, wanted))
     },
     locate: (wanted) => {
       const bytes = db.get(columnKey(Column.transaction, wanted))
       if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
+      // The hash of a native transaction is that of no EVM transaction.
+      if (db.get(columnKey(Column.nativeTransaction, wanted)) !== undefined) return undefined
       for (const height of movedHeights('transactions', HashKind.transaction, wanted)) {
         const index = transactions(height)?.findIndex(({ transaction }) => isHash(transaction.hash, wanted)) ?? -1
         if (index >= 0) return { height, index }
@@ -101,6 +108,7 @@ export function openHashLookups(
       if (bytes !== undefined) {
         return { height: readHeight(bytes, 0), position: Number(bytesToBigInt(bytes.subarray(6))) }
       }
+      if (db.get(columnKey(Column.transaction, wanted)) !== undefined) return undefined
       for (const height of movedHeights('transactions', HashKind.native, wanted)) {
         const isWanted = (entry: StoredEntry): boolean =>
           entry.kind === 'native' && isHash(entryHash(entry.raw), wanted)

@@ -6,7 +6,7 @@ import { type Outcome, sdkError } from '../../modules/sdkError.ts'
 import { Tx, TxRaw } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES, equalBytes, hexToBytes } from '../../primitives/bytes.ts'
-import { ProtobufError } from '../../primitives/protobuf.ts'
+import { ProtobufError, withFieldLimit } from '../../primitives/protobuf.ts'
 import { bytesCodec, type ValueCodec, wrongForm } from '../../primitives/protoScalars.ts'
 import {
   bool,
@@ -106,7 +106,7 @@ export interface WrappedTransaction {
 }
 
 /** Upper bound of the wrapper's own bytes. Larger transactions are not decoded: as native ones they are too large. */
-const MAX_WRAPPER_BYTES = 1_024
+export const MAX_WRAPPER_BYTES = 1_024
 
 /**
  * Returns the EVM transaction in a wrapper of {@link wrapEthereumTx}; undefined for anything without a MsgEthereumTx. The wrapper is not
@@ -117,7 +117,7 @@ export function unwrapEthereumTx(raw: Uint8Array): Outcome<WrappedTransaction> |
   if (raw.length > DEFAULT_POOL_LIMITS.transactionBytes + MAX_WRAPPER_BYTES || !isNativeEntry(raw)) return undefined
   if (!Buffer.from(raw.buffer, raw.byteOffset, raw.length).includes(TYPE_URL)) return undefined
   try {
-    const tx = Tx.decode(raw)
+    const tx = withFieldLimit(Math.min(10_000, 256 + (raw.length >> 2)), () => Tx.decode(raw))
     const { messages = [], extensionOptions = [] } = tx.body ?? {}
     if (extensionOptions[0]?.typeUrl === ExtensionOptionsEthereumTx.typeUrl) {
       const isCanonical = equalBytes(TxRaw.encode(TxRaw.decode(raw)), raw)

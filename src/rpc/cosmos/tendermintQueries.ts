@@ -124,6 +124,8 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       service: SERVICE,
       name: 'GetBlockByHeight',
       get: [`${BASE}/blocks/{height}`],
+      // Old blocks are in segments.
+      runs: 'heavy',
       request: { height: int64(1) },
       response: blockResponse,
       run: ({ chain }, { height }) => blockAt(chain, height),

@@ -125,11 +125,17 @@ export const getStorageAt = defineMethod({
 /** Slots that one eth_getStorageValues may ask for, as in geth. */
 const MAX_SLOTS = 1024
 
-const readSlotsByAddress = recordReader(
-  readAddress,
-  listReader(readHash, '[]common.Hash'),
-  'map[common.Address][]common.Hash',
-)
+const readSlots = recordReader(readAddress, listReader(readHash, '[]common.Hash'), 'map[common.Address][]common.Hash')
+
+/** Reads slots by address, after it has counted them: a request may have far more than are allowed. */
+const readSlotsByAddress: typeof readSlots = (json) => {
+  if (typeof json === 'object' && json !== null) {
+    const entries: readonly unknown[] = Object.values(json)
+    const count = entries.reduce<number>((sum, slots) => sum + (Array.isArray(slots) ? slots.length : 1), 0)
+    if (count > MAX_SLOTS) throw new RpcError(RPC_CODES.clientLimitExceeded, `too many slots (max ${MAX_SLOTS})`)
+  }
+  return readSlots(json)
+}
 
 /**
  * Many slots of many accounts at once: takes `{address: [slots]}`, returns `{address: [32-byte
@@ -144,7 +150,6 @@ export const getStorageValues = defineMethod({
   run: ({ view }, request, block = LATEST) => {
     const count = request.reduce((sum, [, slots]) => sum + slots.length, 0)
     if (count === 0) throw new RpcError(RPC_CODES.invalidParams, 'empty request')
-    if (count > MAX_SLOTS) throw new RpcError(RPC_CODES.clientLimitExceeded, `too many slots (max ${MAX_SLOTS})`)
     const { state } = selectState(view, block)
     return Object.fromEntries(
       request.map(([address, slots]) => [

@@ -14,7 +14,7 @@ export interface EvmRefusal {
 }
 
 /** EIP-4844's type byte: the chain takes no blobs. */
-const BLOB_TRANSACTION = 0x03
+export const BLOB_TRANSACTION = 0x03
 
 /**
  * Decodes an EVM transaction of a client. Refuses bytes that are not a transaction, a fee above the operator's cap, and a transaction

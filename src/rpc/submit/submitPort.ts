@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { entryHash, isNativeEntry } from '../../chain/block/entries.ts'
 import type { Transaction } from '../../chain/block/transaction.ts'
 import {
@@ -11,12 +10,12 @@ import {
 import { checkNativeSize } from '../../mempool/validateAdmission.ts'
 import { isSdkError, type SdkError, sdkError } from '../../modules/sdkError.ts'
 import { NOT_CANONICAL, type TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
-import { type Address, toChecksumAddress } from '../../primitives/address.ts'
+import { toChecksumAddress } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { unwrapEthereumTx, type WrappedTransaction } from '../cosmos/ethereumTx.ts'
+import { MAX_WRAPPER_BYTES, unwrapEthereumTx, type WrappedTransaction } from '../cosmos/ethereumTx.ts'
 import type { EventLoopQuota } from '../transport/eventLoopQuota.ts'
-import { findEvmRefusal, readEvmTransaction, type TransactionLimits } from './readEvmTransaction.ts'
+import { BLOB_TRANSACTION, findEvmRefusal, readEvmTransaction, type TransactionLimits } from './readEvmTransaction.ts'
 
 /** The outcome of a submission, in the terms of ABCI's CheckTx: the code is 0 for a transaction that the pool has admitted. */
 export interface SubmitOutcome extends ErrorCode {
@@ -48,7 +47,10 @@ type Kinds = 'all' | 'evm'
  * thread has stopped.
  */
 export interface SubmitPort {
-  /** Verifies a transaction and offers it to the pool. The pool gets transactions in the order of the calls. */
+  /**
+   * Verifies a transaction and offers it to the pool. The pool gets transactions in the order of the
+   * calls, except those that another thread verifies.
+   */
   submit(raw: Uint8Array, client: string, kinds?: Kinds): Promise<SubmitOutcome>
   /** The first half of {@link submit}, for methods that do something in between: decodes, and checks what needs no state. */
   verify(raw: Uint8Array, kinds?: Kinds): Verified | Promise<Verified>
@@ -57,48 +59,48 @@ export interface SubmitPort {
 }
 
 /** A verified transaction, or why it is refused; the refusal alone has a code. */
-type Verified = VerifiedTransaction | SubmitOutcome
+export type Verified = VerifiedTransaction | SubmitOutcome
 
 interface SubmitPortOptions {
-  readonly decoder: Pick<TransactionDecoder, 'recoverSender' | 'decodeAnyEncoding' | 'decodeVerified'>
+  readonly decoder: Pick<TransactionDecoder, 'recoverSender' | 'decodeAnyEncoding'>
   readonly limits: TransactionLimits
   readonly pool: Pick<TxPort, 'add'>
-  /** undefined: this thread checks all signatures, at once */
+  /** undefined: this thread verifies all transactions, at once */
   readonly otherThreads?: OtherThreads
 }
 
-/** How signatures are checked in a thread that has sockets. */
+/** How transactions are verified in a thread that has sockets. */
 interface OtherThreads {
-  /** for signatures that this thread checks; undefined: it checks those alone that another thread has found wrong */
+  /** for what this thread verifies; undefined: it verifies nothing */
   readonly quota: EventLoopQuota | undefined
-  /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
-  readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
+  /** Verifies a transaction in another thread, by a port without other threads. */
+  readonly verify: (raw: Uint8Array, kinds: Kinds) => Promise<Verified>
 }
+
+/** Longer bytes are refused before they are decoded, as the pool would refuse them. */
+const MAX_TRANSACTION_BYTES = DEFAULT_POOL_LIMITS.transactionBytes + MAX_WRAPPER_BYTES
+
+/**
+ * A transaction takes one from the quota, and one more for each of so many bytes: a native one may
+ * have a signature, which takes 0.2 ms to verify, in 170 bytes.
+ */
+const BYTES_PER_QUOTA = 512
+/** Transactions that would take more from the quota are verified in another thread. */
+const MOST_QUOTA = 16
 
 /** The code of EVM transactions that cannot start, in the codespace of block results too. */
 const EVM_REFUSAL: ErrorCode = { codespace: 'evm', code: 2 }
 
 /** Creates the port of a thread. */
 export function createSubmitPort({ decoder, limits, pool, otherThreads }: SubmitPortOptions): SubmitPort {
-  /**
-   * Checks the signatures in another thread. The reason why a transaction is wrong is always found here, once the quota allows it.
-   * @param signed the bytes that the other thread decodes
-   */
-  const verifyElsewhere = async (
-    { quota, recoverSenders }: OtherThreads,
-    opened: Opened,
-    signed: Uint8Array,
-  ): Promise<Verified> => {
-    const [sender] = await recoverSenders([signed])
-    if (sender === undefined) while (quota?.take() === false) await nextTurn()
-    return verifySignatures(decoder, opened, sender)
-  }
-
   const verify = (raw: Uint8Array, kinds: Kinds = 'all'): Verified | Promise<Verified> => {
+    if (otherThreads !== undefined && raw.length <= MAX_TRANSACTION_BYTES) {
+      const weight = 1 + Math.floor(raw.length / BYTES_PER_QUOTA)
+      if (weight > MOST_QUOTA || otherThreads.quota?.take(weight) !== true) return otherThreads.verify(raw, kinds)
+    }
     const opened = openTransaction(raw, kinds, limits)
     if ('code' in opened) return opened
-    if (otherThreads === undefined || otherThreads.quota?.take() === true) return verifySignatures(decoder, opened)
-    return verifyElsewhere(otherThreads, opened, 'transaction' in opened ? opened.transaction.raw : opened.native)
+    return 'native' in opened ? verifyNative(decoder, opened.native) : verifyEvm(decoder, opened)
   }
 
   const admit = async (transaction: VerifiedTransaction, client: string): Promise<SubmitOutcome> =>
@@ -136,6 +138,11 @@ type Wrapper = Pick<WrappedTransaction, 'from'> & { readonly raw: Uint8Array }
 /** Determines the kind of a transaction; decodes an EVM one, and checks it against the operator's limits. */
 function openTransaction(raw: Uint8Array, kinds: Kinds, limits: TransactionLimits): Opened | SubmitOutcome {
   if (kinds === 'evm' || !isNativeEntry(raw)) {
+    const { transactionBytes } = DEFAULT_POOL_LIMITS
+    if (raw.length > transactionBytes && raw[0] !== BLOB_TRANSACTION) {
+      const reason = `oversized data: transaction size ${raw.length}, limit ${transactionBytes}`
+      return refused(raw, sdkError('txTooLarge'), reason)
+    }
     const transaction = readEvmTransaction(raw, limits)
     return 'reason' in transaction ? refused(raw, EVM_REFUSAL, transaction.reason) : { transaction, wrapper: undefined }
   }
@@ -153,23 +160,14 @@ function openTransaction(raw: Uint8Array, kinds: Kinds, limits: TransactionLimit
     : refused(transaction.raw, EVM_REFUSAL, refusal.reason)
 }
 
-/** @param sender found by another thread, which has checked the signatures of exactly these bytes */
-function verifySignatures(decoder: SubmitPortOptions['decoder'], opened: Opened, sender?: Address): Verified {
-  return 'native' in opened ? verifyNative(decoder, opened.native, sender) : verifyEvm(decoder, opened, sender)
-}
-
-function verifyNative(
-  decoder: SubmitPortOptions['decoder'],
-  raw: Uint8Array,
-  sender: Address | undefined,
-): VerifiedTransaction | SubmitOutcome {
-  const transaction = sender === undefined ? decoder.decodeAnyEncoding(raw) : decoder.decodeVerified(raw)
+function verifyNative(decoder: SubmitPortOptions['decoder'], raw: Uint8Array): VerifiedTransaction | SubmitOutcome {
+  const transaction = decoder.decodeAnyEncoding(raw)
   if (isSdkError(transaction)) return refusedBy(raw, transaction)
   if ('accepted' in transaction) {
     const { accepted } = transaction
     if (equalBytes(accepted, raw)) return refusedBy(raw, NOT_CANONICAL)
     const oversized = checkNativeSize(accepted.length, DEFAULT_POOL_LIMITS)
-    return oversized === undefined ? verifyNative(decoder, accepted, undefined) : refusedBy(accepted, oversized)
+    return oversized === undefined ? verifyNative(decoder, accepted) : refusedBy(accepted, oversized)
   }
   const { hash, sender: first, sequence: nonce, gasLimit: gasWanted, intrinsicGas: gasUsed } = transaction
   return { raw: transaction.raw, hash, sender: first, nonce, authorizations: 0, gasWanted, gasUsed }
@@ -178,10 +176,9 @@ function verifyNative(
 function verifyEvm(
   decoder: SubmitPortOptions['decoder'],
   { transaction, wrapper }: Extract<Opened, { readonly transaction: Transaction }>,
-  known: Address | undefined,
 ): Verified {
   const { raw, hash, nonce, gasLimit: gasWanted, authorizationList } = transaction
-  const recovery = known === undefined ? decoder.recoverSender(transaction) : { sender: known }
+  const recovery = decoder.recoverSender(transaction)
   if ('reason' in recovery) return refused(raw, EVM_REFUSAL, recovery.reason)
   const { sender } = recovery
   if (wrapper !== undefined && !equalBytes(sender, wrapper.from)) {

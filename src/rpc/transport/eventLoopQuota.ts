@@ -1,7 +1,7 @@
 /** Limits how many calls a thread runs before it reads from its sockets again. */
 export interface EventLoopQuota {
-  /** Whether one more call may run in this turn of the event loop. */
-  take(): boolean
+  /** Whether one more call may run in this turn of the event loop. @param weight of the call, by default 1 */
+  take(weight?: number): boolean
 }
 
 /**
@@ -14,10 +14,10 @@ export function createEventLoopQuota(callsPerTurn: number): EventLoopQuota {
     left = callsPerTurn
   }
   return {
-    take: () => {
-      if (left === 0) return false
+    take: (weight = 1) => {
+      if (left < weight) return false
       if (left === callsPerTurn) setImmediate(refill)
-      left--
+      left -= weight
       return true
     },
   }

@@ -61,7 +61,7 @@ import { followHeads } from '../../wire/viewFeed.ts'
 import type { ViewService } from '../view/viewThread.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { createViewCompressor } from './viewCompressor.ts'
-import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
+import { createAuthorityRecovery, createSubmissionCheck, createViewPool } from './viewPool.ts'
 
 /**
  * Data of a socket thread, which serves clients: HTTP and WebSocket, JSON-RPC, CometBFT's RPC and
@@ -209,7 +209,7 @@ const submissions = createSubmitPort({
   otherThreads: {
     // Without the native addon a check of a signature takes too long for this thread.
     quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
-    recoverSenders: createSenderRecovery(remoteViews),
+    verify: createSubmissionCheck(remoteViews),
   },
 })
 const queries = createNativePort({

@@ -23,6 +23,7 @@ import { METHODS } from '../../../rpc/jsonrpc/methods.ts'
 import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
 import { serveViewCall } from '../../../rpc/jsonrpc/runMethod.ts'
+import { createSubmitPort, type SubmitPort, type Verified } from '../../../rpc/submit/submitPort.ts'
 import { compressBytes } from '../../../rpc/transport/compressBytes.ts'
 import type { Encoding } from '../../../rpc/transport/compression.ts'
 import { Database } from '../../../storage/database.ts'
@@ -75,11 +76,13 @@ const feed = followHeads(database, data.publishedHeight)
 const precompiles = precompileTable(data.chain.registeredPrecompiles)
 const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
 const decoder = createTransactionDecoder(data.chain)
+const pool = connectPool(data.pool, openTracer(data.tracing), async (raw) => recoverPackedAuthorities(raw, data.chain))
+const submissions = createSubmitPort({ decoder, limits: data.limits, pool })
 const contexts = createContextSource({
   data,
   feed,
   decoder,
-  pool: connectPool(data.pool, openTracer(data.tracing), async (raw) => recoverPackedAuthorities(raw, data.chain)),
+  pool,
   execution: (scope) => ({
     engine,
     precompiles,
@@ -147,6 +150,9 @@ const service = {
       metrics.unforeseenTotal.inc({ place: 'senders' })
       log.error({ error }, 'unforeseen error while recovering a sender: report this line with its stack')
     }),
+  /** see `createSubmissionCheck` */
+  verifySubmission: (...submission: Parameters<SubmitPort['verify']>): Verified | Promise<Verified> =>
+    submissions.verify(...submission),
   /** see `createAuthorityRecovery` */
   recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

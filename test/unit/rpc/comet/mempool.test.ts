@@ -11,7 +11,7 @@ import { checkNativeState } from '../../../../src/modules/tx/applyNativeTransact
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
-import { createSenderRecovery, recoverPackedSenders } from '../../../../src/node/roles/socket/viewPool.ts'
+import { createSubmissionCheck } from '../../../../src/node/roles/socket/viewPool.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import type { CometMempool } from '../../../../src/rpc/comet/env.ts'
@@ -100,6 +100,7 @@ let leases: number
 let coming: Block[]
 let nowMs: number
 let verifiedElsewhere: number
+const SUBMIT_LIMITS = { feeCapAcoin: 10n ** 18n, acceptsUnprotected: false }
 let signaturesPerTurn: number
 
 function createNode() {
@@ -136,15 +137,15 @@ function createNode() {
   const mempool: CometMempool = {
     submissions: createSubmitPort({
       decoder,
-      limits: { feeCapAcoin: 10n ** 18n, acceptsUnprotected: false },
+      limits: SUBMIT_LIMITS,
       pool: portOf(pool),
       otherThreads: {
         quota: createEventLoopQuota(signaturesPerTurn),
-        recoverSenders: createSenderRecovery([
+        verify: createSubmissionCheck([
           {
-            recoverSenders: async (packed) => {
+            verifySubmission: async (...submission) => {
               verifiedElsewhere++
-              return recoverPackedSenders(packed, decoder, (error) => expect.unreachable(String(error)))
+              return createSubmitPort({ decoder, limits: SUBMIT_LIMITS, pool: portOf(pool) }).verify(...submission)
             },
           },
         ]),

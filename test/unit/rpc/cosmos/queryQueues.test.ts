@@ -18,6 +18,7 @@ const LONG_ANSWERS = [
   '/cosmos.distribution.v1beta1.Query/DelegatorValidators',
   '/cosmos.tx.v1beta1.Service/Simulate',
   '/cosmos.tx.v1beta1.Service/GetTx',
+  '/cosmos.base.tendermint.v1beta1.Service/GetBlockByHeight',
   '/cosmos.staking.v1beta1.Query/HistoricalInfo',
   '/cosmos.base.tendermint.v1beta1.Service/ABCIQuery',
 ]

@@ -7,7 +7,8 @@ import { createTransactionDecoder, type TransactionDecoder } from '../../../../s
 import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
 import { wrapEthereumTx } from '../../../../src/rpc/cosmos/ethereumTx.ts'
-import { createSubmitPort } from '../../../../src/rpc/submit/submitPort.ts'
+import { createSubmitPort, type SubmitPort } from '../../../../src/rpc/submit/submitPort.ts'
+import type { EventLoopQuota } from '../../../../src/rpc/transport/eventLoopQuota.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
 import { signEvmTransaction } from '../../../signEvmTransaction.ts'
 
@@ -55,8 +56,8 @@ function counted(): TransactionDecoder {
   }
 }
 
-/** @param elsewhere who sent a transaction, according to the other threads; absent: this thread checks all signatures */
-function portOf(elsewhere?: Uint8Array | 'wrong') {
+/** @param quota of this thread; absent: it verifies all transactions */
+function portOf(quota?: EventLoopQuota): SubmitPort {
   return createSubmitPort({
     decoder: counted(),
     limits: { feeCapAcoin: 10n ** 18n, acceptsUnprotected: false },
@@ -66,12 +67,12 @@ function portOf(elsewhere?: Uint8Array | 'wrong') {
         return { accepted: true, hash: transaction.hash }
       },
     },
-    ...(elsewhere !== undefined && {
+    ...(quota !== undefined && {
       otherThreads: {
-        quota: { take: () => askedElsewhere.length > 0 },
-        recoverSenders: async (transactions) => {
-          askedElsewhere.push(...transactions)
-          return transactions.map(() => (elsewhere === 'wrong' ? undefined : elsewhere))
+        quota,
+        verify: async (raw, kinds) => {
+          askedElsewhere.push(raw)
+          return portOf().verify(raw, kinds)
         },
       },
     }),
@@ -92,34 +93,34 @@ describe('a submission', () => {
   })
 
   it.each([
-    ['EVM', evm(), evm(), []],
-    ['native', native, native, ['decodeVerified']],
-    ['EVM in a native one', Tx.encode(wrapEthereumTx(evm(), alice.address)), evm(), []],
-  ] as const)('verifies no signature that another thread has verified: %s', async (_, given, raw, expected) => {
-    expect(await portOf(alice.address).submit(given, '::1')).toMatchObject({ code: 0 })
-    expect(askedElsewhere).toEqual([raw])
-    expect(calls).toEqual(expected)
-  })
-
-  it.each([
     ['EVM', evm(), ['recoverSender']],
     ['native', native, ['decodeAnyEncoding']],
-  ] as const)('says itself why a signature is wrong: %s', async (_, raw, expected) => {
+    ['EVM in a native one', Tx.encode(wrapEthereumTx(evm(), alice.address)), ['recoverSender']],
+  ] as const)('beyond the quota is verified in another thread alone: %s', async (_, raw, expected) => {
+    expect(await portOf({ take: () => false }).submit(raw, '::1')).toMatchObject({ code: 0 })
+    expect(askedElsewhere).toEqual([raw])
+    expect(calls).toEqual(expected)
     const wrong = raw.slice()
     wrong[wrong.length - 1]! ^= 1
-    await portOf('wrong').submit(wrong, '::1')
-    expect(askedElsewhere).toEqual([wrong])
-    expect(calls).toEqual(expected)
+    await portOf({ take: () => false }).submit(wrong, '::1')
+    expect(askedElsewhere).toEqual([raw, wrong])
   })
 
-  it('asks no other thread about what the operator’s limits refuse', async () => {
-    const port = portOf(alice.address)
-    const log = 'tx fee (21.00 ether) exceeds the configured cap (1.00 ether)'
-    const tooDear = evm(10n ** 15n)
-    for (const raw of [tooDear, Tx.encode(wrapEthereumTx(tooDear, alice.address))]) {
-      expect(await port.submit(raw, '::1')).toMatchObject({ codespace: 'evm', code: 2, log })
-    }
-    expect([askedElsewhere, calls, pooled]).toEqual([[], [], []])
+  it('takes more from the quota the longer it is, and one that would take very much goes elsewhere', async () => {
+    const taken: (number | undefined)[] = []
+    const port = portOf({ take: (weight) => taken.push(weight) > 0 })
+    await port.submit(new Uint8Array(100).fill(1), '::1')
+    await port.submit(new Uint8Array(8_000).fill(1), '::1')
+    await port.submit(new Uint8Array(9_000).fill(1), '::1')
+    expect(taken).toEqual([1, 16])
+    expect(askedElsewhere.map(({ length }) => length)).toEqual([9_000])
+  })
+
+  it('that is too long is refused before anything decodes it', async () => {
+    const raw = new Uint8Array(200_000).fill(1)
+    const log = 'oversized data: transaction size 200000, limit 131072'
+    expect(await portOf({ take: () => expect.unreachable() }).submit(raw, '::1')).toMatchObject({ code: 21, log })
+    expect([askedElsewhere, calls]).toEqual([[], []])
   })
 
   it('of a method of Ethereum takes no native transaction', async () => {
