@@ -10,5 +10,8 @@ it('opens executors in threads of their own alone', () => {
     const source = readFileSync(join(SOURCES, path), 'utf8')
     return /import\s*\{[^}]*\bopenExecutor\b[^}]*\}\s*from|await import\([^)]*execution\/executor\.ts'\)/.test(source)
   })
-  expect(opening.sort()).toEqual(['node/roles/executor/executorThread.ts', 'node/roles/offlineExecutor/offlineExecutorThread.ts'])
+  expect(opening.sort()).toEqual([
+    'node/roles/executor/executorThread.ts',
+    'node/roles/offlineExecutor/offlineExecutorThread.ts',
+  ])
 })
