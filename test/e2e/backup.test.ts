@@ -101,7 +101,7 @@ describe('a backup', () => {
   it('overwrites nothing, and clears away only what a killed one has left', async () => {
     const out = join(directory, 'copy')
     mkdirSync(out)
-    await expect(backUp(out)).rejects.toThrow('copy exists already: a backup overwrites nothing')
+    await expect(backUp(out)).rejects.toThrow('copy already exists: name a new directory, a backup overwrites nothing')
     await expect(backUp(join(out, 'disk', 'today'))).rejects.toThrow(
       /copy.disk does not exist: make that directory, or mount/,
     )
