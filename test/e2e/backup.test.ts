@@ -103,7 +103,7 @@ describe('a backup', () => {
     mkdirSync(out)
     await expect(backUp(out)).rejects.toThrow('copy already exists: name a new directory, a backup overwrites nothing')
     await expect(backUp(join(out, 'disk', 'today'))).rejects.toThrow(
-      /copy.disk does not exist: make that directory, or mount/,
+      /copy.disk does not exist: create that directory, or mount/,
     )
     rmSync(out, { recursive: true })
     mkdirSync(`${out}.part`)
