@@ -26,8 +26,8 @@ interface Spent {
 /**
  * Reads the movements of coins from the events of one transaction, or of the start or end of a block.
  *
- * The bank says `coin_spent` and `coin_received` for every change of a balance (x/bank/keeper/send.go), whether a message,
- * a call of a contract, a fee or a module caused it. Received coins are matched with the coins that were spent before, the oldest first.
+ * The bank emits `coin_spent` and `coin_received` whenever a balance changes (x/bank/keeper/send.go): by a message, a contract
+ * call, a fee or a module. Received coins are matched with the coins that were spent before, the oldest first.
  * So each of both is in exactly one movement, and balances are right even where other pairs would be. Coins that were received but not
  * spent were minted. Coins that were spent but not received were burnt.
  * @throws Error for an amount or address that cannot be read

@@ -362,10 +362,9 @@ export class AddressBook {
 const hostOf = (peer: KnownPeer): string => parsePeerAddress(peer.address)!.host
 
 /**
- * Returns the group that an address counts for: its /16 or IPv6 /48. A host name counts for its last
- * two labels, since the owner of a domain has any number of names below it. Each machine in the node's
- * own network counts for itself, and on loopback each node: a node there may have few neighbours or
- * all, and peers from outside cannot name them.
+ * Returns the group of an address: its /16 or IPv6 /48. A host name's group is its last two labels,
+ * because the owner of a domain can make as many names below it as they like. Each machine in the
+ * node's own network is a group, and on loopback each node is: peers from outside cannot name them.
  * @param host an IP address at which the peer was reached, instead of a name
  */
 function groupOf(address: string, host: string = parsePeerAddress(address)!.host): string {

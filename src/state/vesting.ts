@@ -289,7 +289,7 @@ export function getDelegated(native: Pick<NativeStore, 'get'>, address: Address)
   return value === undefined ? NOTHING_DELEGATED : Delegated.decode(value)
 }
 
-/** Yields the delegated coins of each account that has any, in order of the addresses. */
+/** Yields accounts with delegated coins, and how many, in order of the addresses. */
 export function* allDelegated(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [address: Address, delegated: DelegatedCoins]> {

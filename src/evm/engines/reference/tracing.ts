@@ -201,7 +201,7 @@ class TracingSession {
       ...entry,
       opcodeInfo: { ...opcodeInfo, dynamicGas: true },
       gasHandler: async (frame, fee, common) => {
-        // The table has the entry of INVALID for every undefined opcode.
+        // Undefined opcodes share the table's entry of INVALID.
         const op = frame.code[frame.programCounter]!
         const words = frame.memoryWordCount
         this.#frames.at(-1)!.opcode = op
