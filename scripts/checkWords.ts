@@ -4,44 +4,35 @@ import { resolve } from 'node:path'
 const MAX_SENTENCE_WORDS = 35
 const MAX_PARAGRAPH_WORDS = 120
 
-/** Constructions that make a reader read twice, each with what to write instead. */
-const PATTERNS: readonly (readonly [RegExp, string])[] = [
+/**
+ * Constructions that make a reader read twice, each with what to write instead. Comments of sources
+ * are checked for those that are marked: each of the others is right in some comment.
+ */
+const PATTERNS: readonly (readonly [pattern: RegExp, instead: string, inComments?: true])[] = [
   [/\bof (?:it|which|that|whose)\b/gi, 'a possessive or the noun itself'],
   [/\b(?:nobody|somebody|whoever|those who)\b/gi, 'the client, a peer, the caller, no caller'],
   [/\b(?:is|are|has|have) none\b/gi, '“there are no X”, invalid, absent, “is not an X”'],
   [/\bgives\b/gi, 'returns, yields'],
   [/\b(?:goes|go|going) on\b/gi, 'continues, resumes'],
-  [/\bthe begin\b/gi, 'the start'],
-  [/\bfor ever\b/gi, 'forever, permanently'],
+  [/\bthe begin\b/gi, 'the start', true],
+  [/\bfor ever\b/gi, 'forever, permanently', true],
   [/\bbeside\b/gi, 'next to, alongside'],
   [/\bkept\b/gi, 'cached (may be dropped), retained (stays)'],
-  [/\b(?:comes?|came) upon\b/gi, 'encounters, hits'],
-  [/\bin vain\b/gi, 'missed, wasted'],
-  [/\blooks? whether\b/gi, 'check whether'],
-  [/\bfor want of\b/gi, 'because it lacked'],
+  [/\b(?:comes?|came) upon\b/gi, 'encounters, hits', true],
+  [/\bin vain\b/gi, 'missed, wasted', true],
+  [/\blooks? whether\b/gi, 'check whether', true],
+  [/\bfor want of\b/gi, 'because it lacked', true],
   [/\b(?:tells? of|(?:is|are) told of)\b/gi, 'reports, is notified of'],
-  [/\bbut (?:for|when)\b/gi, 'except'],
+  [/\bbut (?:for|when)\b/gi, 'except', true],
   [
     /\b(?:once|twice|times|transactions|blocks|bytes|requests|MiB|KiB) an? (?:second|minute|hour|day|block|gas)\b/gi,
     '“per second”, “per block”, “per gas”',
+    true,
   ],
   [/\bthe (?:former|present)\b/gi, 'previous, current'],
   [/(?<!error |exit |status )\bcodes\b/gi, 'bytecode, contract code (an error’s or exit code is “error codes”)'],
-  [/\bin the place of\b/gi, 'instead of'],
+  [/\bin the place of\b/gi, 'instead of', true],
 ]
-
-/** Of these, sources have none in their comments: named by what to write instead. */
-const COMMENT_RULES: ReadonlySet<string> = new Set([
-  'the start',
-  'forever, permanently',
-  'encounters, hits',
-  'missed, wasted',
-  'check whether',
-  'because it lacked',
-  'except',
-  '“per second”, “per block”, “per gas”',
-  'instead of',
-])
 
 export interface Finding {
   readonly line: number
@@ -142,8 +133,7 @@ export function checkPage(page: string): Finding[] {
   })
 }
 
-/** Constructions that comments of sources do not have either; of the others a few are right there. */
-const COMMENT_PATTERNS = PATTERNS.filter(([, instead]) => COMMENT_RULES.has(instead))
+const COMMENT_PATTERNS = PATTERNS.filter(([, , inComments]) => inComments)
 
 /** The findings in the comments of a source file. */
 export function checkSource(source: string): Finding[] {
@@ -158,7 +148,7 @@ export function checkSource(source: string): Finding[] {
   })
 }
 
-const DOCUMENTS = ['README.md', 'docs/**/*.md']
+const DOCUMENTS = ['README.md', 'SECURITY.md', 'docs/**/*.md', '{src,assembly,explorer,test}/**/README.md']
 const SOURCES = ['src/**/*.ts', 'explorer/**/*.{ts,tsx}', 'assembly/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.{ts,js}']
 
 if (import.meta.main) {

@@ -24,6 +24,7 @@ const STATIC_CHECKS: readonly Check[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'types of the pages', command: 'tsc', args: ['--noEmit', '-p', 'explorer/web'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
+  { name: 'words of documents and comments', command: process.execPath, args: ['scripts/checkWords.ts'] },
   { name: 'unused exports, files and dependencies', command: 'knip', args: ['--no-progress'] },
 ]
 const SUITES: readonly string[] = ['unit', 'sim', 'conformance', 'e2e', 'network', 'alone']

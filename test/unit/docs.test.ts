@@ -155,6 +155,17 @@ describe('the documents', () => {
     expect(rows.filter((name) => ![...commands, ...scripts].includes(name))).toEqual([])
   })
 
+  it('docs/CONTRIBUTING.md and the nightly workflow have every part of test:long', () => {
+    const parts = [...read('scripts/testLong.ts').matchAll(/^ {2}(?: {2}|\{ )name: '([\w-]+)',/gm)].map(
+      (match) => match[1]!,
+    )
+    expect(parts.length).toBeGreaterThan(15)
+    const row = /`npm run test:long -- \[([^\]]+)\]/.exec(read('docs/CONTRIBUTING.md'))![1]!
+    expect(row.split(' ')).toEqual(parts)
+    const matrix = /^ {8}part:\n((?: {10}- .+\n)+)/m.exec(read('.github/workflows/nightly.yml'))![1]!
+    expect([...matrix.matchAll(/- (.+)/g)].map((match) => match[1]!)).toEqual(parts)
+  })
+
   it('docs/operations.md has every exit code', () => {
     const codes = [...read('src/cli/program.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map((match) => match[1]!)
     expect(codes.length).toBeGreaterThan(4)

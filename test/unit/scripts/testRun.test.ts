@@ -34,7 +34,7 @@ describe('scripts/test.ts', () => {
   function stubTools(tools: { biome?: number; report?: string; vitest?: number }): void {
     write('bin/biome', `#!/bin/sh\nexit ${tools.biome ?? 0}\n`)
     for (const tool of ['tsc', 'knip']) write(`bin/${tool}`, '#!/bin/sh\nexit 0\n')
-    write('scripts/checkImports.ts', '')
+    for (const script of ['checkImports', 'checkWords']) write(`scripts/${script}.ts`, '')
     const report = tools.report ?? '{"numPassedTests": 10, "numFailedTests": 0, "testResults": []}'
     write(
       'bin/vitest',
@@ -47,7 +47,7 @@ describe('scripts/test.ts', () => {
   it('adds static checks and suites up', () => {
     stubTools({})
     const { status, stdout } = runTests()
-    expect([status, lastLine(stdout)]).toEqual([0, '15 passed, 0 failed'])
+    expect([status, lastLine(stdout)]).toEqual([0, '16 passed, 0 failed'])
     const projects = ['unit', 'sim', 'conformance', 'e2e', 'network', 'alone'].map((name) => `--project ${name}`)
     expect(stdout).toContain(`\nrun ${projects.join(' ')} --reporter=default `)
   })
@@ -67,7 +67,7 @@ describe('scripts/test.ts', () => {
         .reverse()
         .map(({ endTime }, index) => `${(endTime / 1_000).toFixed(1).padStart(7)} s  test/${11 - index}.test.ts`),
       '',
-      '15 passed, 0 failed',
+      '16 passed, 0 failed',
     ])
   })
 
@@ -84,13 +84,13 @@ describe('scripts/test.ts', () => {
   })
 
   it.each<[string, Parameters<typeof stubTools>[0], string]>([
-    ['a static check', { biome: 1 }, '14 passed, 1 failed'],
+    ['a static check', { biome: 1 }, '15 passed, 1 failed'],
     [
       'tests',
       { report: '{"numPassedTests": 8, "numFailedTests": 2, "testResults": []}', vitest: 1 },
-      '13 passed, 2 failed',
+      '14 passed, 2 failed',
     ],
-    ['a suite without a report', { report: '', vitest: 1 }, '5 passed, 1 failed'],
+    ['a suite without a report', { report: '', vitest: 1 }, '6 passed, 1 failed'],
   ])('fails with %s', (_, tools, summary) => {
     stubTools(tools)
     const { status, stdout } = runTests('unit')
