@@ -674,7 +674,8 @@ for (let length: usize = 0; length <= 32; length++) {
 
 /**
  * Writes the word of `length` big-endian bytes. Reads the 32 bytes that end with them: there is
- * room for it before and after all bytecode (see codes.ts), and what is missing at its end is zero.
+ * room for it before and after all bytecode (see contractCode.ts), and what is missing at its end
+ * is zero.
  */
 // @ts-ignore: decorator
 @inline

@@ -1,4 +1,4 @@
-// The updates of one trie as the host passes them (../trieLayout.ts): their keys are hashed and sorted.
+// The updates of one trie as the host passes them (trieLayout.ts): their keys are hashed and sorted.
 import { UPDATE_BYTES, UPDATE_FLAGS, UPDATE_INDEX } from './trieLayout'
 import { hashBytes } from './rlp'
 

@@ -10,7 +10,7 @@ import { type ConsensusMessage, encodeStatus, type LastCommitStatus, type Status
 import { type RoundStateView, STEPS, type VoteSetView } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
-/** How often `sweep` is to be called. ConsensusGossip counts time in these ticks. */
+/** How often `sweep` is to be called. Gossip counts time in these ticks. */
 export const SWEEP_MS = 300
 
 /** Within a height, a status is sent in each sweep after a change, and otherwise in every second sweep. */

@@ -35,7 +35,7 @@ export interface BackupOptions {
  *
  * 1. Make `out.part`. The mark of a copy is in it before anything that could be started.
  * 2. Link the database's files in the data directory itself. That takes no time, and the node cannot delete them meanwhile.
- *    Copy keys and write-ahead log after that, so that the log has every block that the copy of the database lacks.
+ *    With the keys, copy the write-ahead log after that, so that the log has every block that the copy of the database lacks.
  * 3. Link or, on another file system, copy everything to `out.part`.
  * 4. Open the database there, which shows that it can be opened, and read the height for the mark.
  * 5. Verify all its files.

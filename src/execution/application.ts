@@ -262,7 +262,7 @@ export function createApplication(options: ApplicationOptions): Application {
       if (!equalBytes(header.appHash, head.hash)) {
         throw new Error(
           `block ${header.height} was decided on the application hash ${bytesToHex(header.appHash)}, ` +
-            `but this node computed ${bytesToHex(head.hash)}: stop it, retain its data directory and report both hashes`,
+            `but this node computed ${bytesToHex(head.hash)}: stop it, keep its data directory and report both hashes`,
         )
       }
       // 3.
@@ -275,7 +275,7 @@ export function createApplication(options: ApplicationOptions): Application {
         if (typeof evidence !== 'string') {
           throw new Error(
             `block ${header.height} was decided, but its evidence does not match this node's chain (${evidence.refused}): ` +
-              'stop it, retain its data directory and report the block',
+              'stop it, keep its data directory and report the block',
           )
         }
         try {

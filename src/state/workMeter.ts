@@ -26,8 +26,8 @@ export class WorkStopped extends Error {
 }
 
 /** A limited run needed more work than its limit; only {@link WorkMeter.limited} throws and catches it. */
-class WorkLimitReached extends WorkStopped {
-  override readonly name = 'WorkLimitReached'
+class MeterLimitReached extends WorkStopped {
+  override readonly name = 'MeterLimitReached'
 }
 
 /** The result of a run with a limit; `exceeded`: it stopped half done, and the caller reverts what it did. */
@@ -68,7 +68,7 @@ export class WorkMeter {
    */
   add(gas: number): void {
     this.#done += gas
-    if (this.#done > this.#limit) throw new WorkLimitReached('out of gas')
+    if (this.#done > this.#limit) throw new MeterLimitReached('out of gas')
     if (this.#done > this.#nextPoll) {
       this.#nextPoll = this.#done + POLL_GAS
       this.#poll?.()
@@ -85,7 +85,7 @@ export class WorkMeter {
       return { kind: 'done', value: run(), gas: BigInt(this.#done - before) }
     } catch (error) {
       // Beyond the limit of an outer run, that one stops too.
-      if (!(error instanceof WorkLimitReached) || own > outer) throw error
+      if (!(error instanceof MeterLimitReached) || own > outer) throw error
       return { kind: 'exceeded' }
     } finally {
       this.#limit = outer

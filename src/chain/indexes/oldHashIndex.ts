@@ -3,7 +3,7 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { KeyReader } from '../../storage/database.ts'
 
 /*
- * Index entries of versions without files of hashes (segments/hashFile.ts), for blocks in segments:
+ * Index entries of versions without files of hashes (hashFile.ts), for blocks in segments:
  * one entry for all hashes that share their first 8 bytes, with the places of all of them. A reader
  * compares the hash at each place. `coind reindex` removes the entries.
  */

@@ -23,7 +23,7 @@ import { LightBlockKeeper } from './retainedLightBlocks.ts'
  *    time. Readers have no blocks below the base. The same batch deletes the records of the
  *    validators, and writes the retained light blocks.
  * 2. The batch that passes the end of the segment removes it from the list. The files with its
- *    hashes are deleted when they have no other hashes (segments/makeHashFiles.ts).
+ *    hashes are deleted when they have no other hashes (indexes/makeHashFiles.ts).
  * 3. When that batch is on stable storage, the file is removed, a while later; after a crash, at the next start (`tidySegments`).
  */
 

@@ -36,7 +36,7 @@ export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
 
 /**
  * Does the same for the blocks below the base that are in a file, from its first one on: they are read from there, and found by their hashes
- * as other blocks in segments, when these are in files too (segments/makeHashFiles.ts).
+ * as other blocks in segments, when these are in files too (indexes/makeHashFiles.ts).
  */
 export function writeOlderSegment(batch: WriteBatch, db: KeyReader, { segment, blocks, genesis }: OlderSegment): void {
   checkMissing(db, blocks)

@@ -44,17 +44,22 @@ export interface WasmEngineOptions extends InstanceOptions {
 
 /**
  * Creates the engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on.
- * Instances that are not running wait in a pool; a broken one is never used again.
+ * Instances that are not running wait in a pool. One whose run threw is in an unknown state and is never used again, except after
+ * a run with a `workLimit`: that is made to be dropped in its midst, also by an error of its world, so only a trap breaks its instance.
  * @param module the same for all threads of the process
  */
 export function createWasmEngine(module: WasmModule, options: WasmEngineOptions): ImmediateEngine {
   const { sliceGas = SLICE_GAS, retained = DEFAULT_RETAINED } = options
   const idle: WasmInstance[] = []
 
-  const release = (instance: WasmInstance, error?: unknown): void => {
+  const release = (instance: WasmInstance): void => {
     instance.end()
-    if (error instanceof EngineTrapError) return
     if (instance.memoryBytes <= retained.memoryBytes && idle.length < retained.count) idle.push(instance)
+  }
+  const drop = (instance: WasmInstance, { workLimit }: ExecutionEnvironment, error: unknown): never => {
+    if (workLimit !== undefined && !(error instanceof EngineTrapError)) release(instance)
+    else instance.end()
+    throw error
   }
 
   const run = (message: Message, environment: ExecutionEnvironment): ExecutionResult | Promise<ExecutionResult> => {
@@ -67,8 +72,7 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
       instance.begin(environment)
       result = runMessage(instance, message, environment, sliceGas)
     } catch (error) {
-      release(instance, error)
-      throw error
+      return drop(instance, environment, error)
     }
     if (!(result instanceof Promise)) {
       release(instance)
@@ -79,10 +83,7 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
         release(instance)
         return ended
       },
-      (error) => {
-        release(instance, error)
-        throw error
-      },
+      (error) => drop(instance, environment, error),
     )
   }
   return { name: 'wasm', run: run as ImmediateEngine['run'] }

@@ -169,17 +169,20 @@ describe('instances', () => {
     expect(await runs(engine)).toBe(1)
   })
 
-  it('serve again after the world threw', async () => {
+  it.each([
+    ['are never used again after the world threw', {}, 1],
+    ['serve again after the world threw in a run with a limit of work', { workLimit: 1_000_000n }, 3],
+  ])('%s', async (_what, limit, expected) => {
     const engine = engineOf()
     await runs(engine)
     const state = stateWith()
-    const environment = environmentOn(state)
+    const environment = environmentOn(state, limit)
     state.getAccount = () => {
       throw new StateReadError('disk')
     }
     const message = messageOf([LOAD], { to: OTHER })
     expect(() => engine.run(message, environment)).toThrow(StateReadError)
-    expect(await runs(engine)).toBe(3)
+    expect(await runs(engine)).toBe(expected)
   })
 
   it('are let go when they have taken much memory', async () => {
