@@ -1,6 +1,6 @@
 import { SILENT_MS } from '../network/nodeBook.ts'
 import type { Hex } from '../node/answers.ts'
-import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../statistics/periods.ts'
+import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../statistics/queries.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { blockIntervalMs } from './blocks.ts'
 import { tokensupply } from './tokens.ts'

@@ -172,8 +172,8 @@ async function changeProposals(writer: IndexWriter, changes: readonly PlacedChan
         voting_start_time: timeOf(proposal.voting_start_time),
         voting_end_time: timeOf(proposal.voting_end_time),
         total_deposit: amountToBytes(total),
-        content: // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
-          JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
+        // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
+        content: JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
       },
     ])
   }

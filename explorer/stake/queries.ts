@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, keyBytes } from '../../src/primitives/bytes.ts'
 import {
+  cursorPage,
   mergePlaced,
   newestRows,
   type PageRows,
@@ -9,7 +10,6 @@ import {
   readAddressCursor,
   type TextPage,
   type TextPageRequest,
-  textPage,
 } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
@@ -46,7 +46,7 @@ export async function listValidators(
   const part = rows.slice(0, limit)
   const signed = await signedBlocks(queries, part, span)
   const view = (row: ValidatorRow) => viewValidator(row, now.time, signed.get(bytesKey(row.consensus_address))!)
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
 }
 
 /** @param address of the operator's account, or of the consensus key */
@@ -146,7 +146,7 @@ export async function listDelegators(
     address: toChecksumAddress(row.delegator),
     amount: stakeOf(row.shares, validator).toString(),
   })
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
 }
 
 /** Lists an account's delegations, the largest first. An account delegates to few validators. */

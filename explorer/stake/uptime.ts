@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 import { bytesKey } from '../../src/primitives/bytes.ts'
-import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
+import { cursorPage, type NumberPage, type NumberPageRequest } from '../api/cursors.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Absence } from './shapes.ts'
 import { ABSENCE_KINDS } from './tables.ts'
@@ -34,10 +34,10 @@ export async function listAbsences(
     .orderBy('last_height', 'desc')
     .limit(limit + 1)
     .execute()
-  const items = rows.slice(0, limit).map(({ first_height: first, last_height: last, kind }) => {
-    return { first, last, kind: kind === ABSENCE_KINDS.nil ? ('nil' as const) : ('absent' as const) }
-  })
-  return { items, next: rows.length > limit ? rows[limit - 1]!.last_height : null }
+  const view = ({ first_height: first, last_height: last, kind }: (typeof rows)[number]): Absence => {
+    return { first, last, kind: kind === ABSENCE_KINDS.nil ? 'nil' : 'absent' }
+  }
+  return cursorPage(rows, limit, view, ({ last_height: last }) => last)
 }
 
 /** The newest block in the index, and the first one. */

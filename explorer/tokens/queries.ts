@@ -2,6 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import {
+  cursorPage,
   mergePlaced,
   newestRows,
   type PageRows,
@@ -9,7 +10,6 @@ import {
   readAddressCursor,
   type TextPage,
   type TextPageRequest,
-  textPage,
 } from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { amountToBytes } from '../database/amount.ts'
@@ -51,7 +51,7 @@ export async function listTokens(queries: Queries, { limit, before }: TextPageRe
     .orderBy('token.address', 'desc')
     .limit(limit + 1)
     .execute()
-  return textPage(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
+  return cursorPage(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
 }
 
 export async function findToken(queries: Queries, address: Uint8Array): Promise<Token | undefined> {
@@ -82,7 +82,7 @@ export async function listHolders(
     address: toChecksumAddress(row.holder),
     amount: viewAmount(row.amount),
   })
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
 }
 
 /** Tokens of an account, in the order of their addresses from the last. */
@@ -104,7 +104,7 @@ export async function listHoldings(
     .limit(limit + 1)
     .execute()
   const view = (row: (typeof rows)[number]) => ({ token: viewName(row), amount: viewAmount(row.amount) })
-  return textPage(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
+  return cursorPage(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
 }
 
 /** Whose transfers: of a token, of an account, or of one transaction. */
