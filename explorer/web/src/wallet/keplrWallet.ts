@@ -146,7 +146,7 @@ export function ledgerSigner(
   }
 }
 
-/** acoin a gas, rounded up. */
+/** acoin per gas, rounded up. */
 async function baseFeeOf(rpcUrl: string): Promise<bigint> {
   const answer = await fetch(`${rpcUrl}/cosmos/evm/feemarket/v1/base_fee`)
   const { base_fee } = (await answer.json()) as { readonly base_fee: string }
@@ -180,7 +180,7 @@ async function encodedProposal(
     value.title === proposal.title &&
     value.summary === proposal.summary &&
     types.join() === proposal.messages.map((message) => message['@type']).join()
-  if (!isSame) throw new Error('the node encoded a different proposal: nothing was signed')
+  if (!isSame) throw new Error('The node encoded a different proposal, so nothing was signed. Try again later.')
   return { typeUrl: SUBMIT_PROPOSAL, value }
 }
 

@@ -83,7 +83,7 @@ export async function connect(
 
 async function connectNative(id: string, name: string, chain: WalletChain): Promise<void> {
   const keplr = nativeWallet(id)
-  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser`)
+  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser: connect another wallet`)
   const { connectKeplr, keplrWallet } = await import('./keplrWallet.ts')
   const use = (wallet: Wallet): void => {
     change(wallet, 'native')
@@ -125,6 +125,6 @@ export async function disconnect(): Promise<void> {
 export async function addChain({ kind: chosen, id, name }: Choice, chain: WalletChain): Promise<void> {
   if (chosen === 'ethereum') return (await loadEthereum(chain)).addChain(id)
   const keplr = nativeWallet(id)
-  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser`)
+  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser: connect another wallet`)
   await keplr.experimentalSuggestChain(keplrChainInfo(chain))
 }
