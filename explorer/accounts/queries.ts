@@ -71,11 +71,11 @@ export async function listMovements(
     const places = [beginPosition(filter.height), endPosition(filter.height)]
     return placePage(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
   }
-  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+  // Two walks along two indexes, merged: an `or` of both columns would read either index in full.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
   )
-  // What an account gave itself is in both.
+  // A movement from an account to itself is in both.
   return placePage(mergePlaced(found), shown.limit, viewMovement)
 }
 

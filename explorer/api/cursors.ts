@@ -98,7 +98,7 @@ export function cursorPage<R, T, C extends number | string>(
 /** Reads `position.ordinal`; without a cursor, the place is behind those of all rows. */
 export function readPlaceCursor(before: string | undefined): readonly [position: number, ordinal: number] {
   if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
-  // Neither database takes more for a number than there can be.
+  // Neither database takes a larger number.
   const [position, ordinal] = before.split('.').map((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
   return [position!, ordinal!]
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /*
- * What the API answers with. Amounts are decimal texts in acoin or a token's base units, times RFC 3339, hashes and data 0x…, addresses in
+ * Shapes of the API's answers. Amounts are decimal texts in acoin or a token's base units, times RFC 3339, hashes and data 0x…, addresses in
  * their checksummed form. The OpenAPI document is made from these.
  */
 
@@ -16,7 +16,7 @@ export const address = z
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 export const height = z.int().min(0)
 export const time = z.iso.datetime()
-/** A number from 0 to 1, as the SDK counts. */
+/** A share from 0 to 1, written as the SDK writes decimals. */
 export const share = z
   .string()
   .regex(/^[0-9]+(\.[0-9]{1,18})?$/)

@@ -19,7 +19,7 @@ import type { Call, CallPage, Contract, InternalCall, Log, TracedPage, TraceStat
 import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from './tables.ts'
 import { findUntraced, firstIndexedHeight } from './untraced.ts'
 
-/* Logs, calls and contracts, as in queries.ts: each list is one walk along an index. */
+/* Logs, calls and contracts. Each list is one walk along an index. */
 
 type Queries = Kysely<Tables>
 
@@ -106,7 +106,7 @@ export async function callsOf(
   return { state, count, ...cursorPage(rest, limit, view, ({ ordinal }) => ordinal) }
 }
 
-/** Calls between contracts that moved coins of an account, created it or destroyed it, or that it made, from the newest to the oldest. */
+/** Lists an account's internal calls, the newest first: those that moved its coins, created or destroyed it, or that it made. */
 export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,

@@ -60,7 +60,7 @@ export function openPostgres(address: string): IndexDatabase {
   }
 }
 
-/** The same for tables of other names. */
+/** Connects to PostgreSQL, for whichever tables the caller has there. */
 export function connectPostgres<T>(address: string) {
   const pool = new pg.Pool({
     connectionString: address,

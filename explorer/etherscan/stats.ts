@@ -5,7 +5,7 @@ import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooM
 import { blockIntervalMs } from './blocks.ts'
 import { tokensupply } from './tokens.ts'
 
-/** A block's time: for so long an answer of the node is good for everybody. */
+/** About as long as a block takes: all clients share the node's answer meanwhile. */
 const MAX_AGE_MS = 1_000
 const GWEI_DECIMALS = 9
 const COIN_DECIMALS = 18
@@ -28,7 +28,7 @@ const ethsupply2: Action = async (_, context) =>
 
 const ethprice: Action = async () => failed('Error! This explorer has no price of the coin')
 
-/** Nodes that report at present with a signature. */
+/** Verified nodes that report now. */
 const nodecount: Action = async (_, { services }) => {
   const rows = await services
     .selectFrom('node')

@@ -32,7 +32,7 @@ export interface TransactionFacts {
   readonly gasUsed: number
   /** with the transactions before it in its block */
   readonly cumulativeGasUsed: number
-  /** what it paid, acoin a gas */
+  /** what it paid, acoin per gas */
   readonly gasPrice: string
   readonly input: string
   /** empty: it created no contract */

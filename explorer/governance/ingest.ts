@@ -51,7 +51,7 @@ export function governanceChanges(events: readonly Event[]): readonly Governance
 /** Voters asked for in one query. */
 const VOTERS_AT_ONCE = 500
 
-/** Writes these changes. A vote is added to the votes before it, and counts in place of the same voter's last one. */
+/** Writes these changes. A vote is added to the votes before it, and counts instead of the same voter's previous one. */
 export async function applyGovernance(writer: IndexWriter, changes: readonly PlacedChange[]): Promise<void> {
   if (changes.length === 0) return
   await addDeposits(writer, changes)

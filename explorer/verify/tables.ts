@@ -71,5 +71,5 @@ export const VERIFICATION_TABLES = {
   }),
 } as const
 
-/** How much of a code is that of the sources, as Sourcify calls it. */
+/** How well code matches the sources, in Sourcify's terms. */
 export const MATCH_LEVELS = { none: 0, match: 1, exact_match: 2 } as const
