@@ -97,10 +97,10 @@ interface FeeHistory {
   readonly reward?: readonly (readonly Hex[])[]
 }
 
-/** Blocks, and which of their tips: those that a quarter, half and nine of ten transactions stay below. */
+/** Blocks, and percentiles of their tips. */
 const HISTORY = ['0x5', 'latest', [25, 50, 90]] as const
 
-/** Prices in gwei: the base fee of the next block, and with what the last blocks were paid above theirs. */
+/** Prices in gwei: the base fee of the next block, and the tips in the last blocks. */
 const gasoracle: Action = async (_, { node, cache }) => {
   const [history] = await cache.get('etherscan-fees', MAX_AGE_MS, () =>
     node.ethereum([{ method: 'eth_feeHistory', params: HISTORY }]),

@@ -19,7 +19,7 @@ export const VERIFICATION_TABLES = {
       /** see {@link MATCH_LEVELS} */
       runtime_match: int,
       creation_match: int,
-      /** grows with what is known: a lower one never replaces a higher one */
+      /** higher for better matches: a lower score never replaces a higher one */
       score: int,
       /** milliseconds since 1970 */
       verified_at: int,
@@ -39,7 +39,7 @@ export const VERIFICATION_TABLES = {
       address: bytes,
       /** milliseconds since 1970, as all times here */
       started_at: int,
-      /** when the explorer that works on it last said so: one that has ended says so no more */
+      /** when the explorer that works on it last reported; after it has ended, nothing reports */
       alive_at: int,
       /** null: it waits, or is under way */
       finished_at: nullable(int),

@@ -20,11 +20,11 @@ const NATIVE_WALLETS = [
 /** Under this name the browser remembers the id of an Ethereum wallet. */
 const REMEMBERED = 'ethereum wallet'
 
-/** Ethereum wallets that ask their owner for the password at any question of a page. */
+/** Ethereum wallets that ask for the password whenever a page requests something. */
 const WAKING: ReadonlySet<string> = new Set(['app.keplr'])
 
 let current: Wallet | undefined
-/** of the wallet that was chosen last: what one of the other kind says of itself later is ignored */
+/** kind of the wallet that was chosen last: later events of the other kind are ignored */
 let kind: Choice['kind'] | undefined
 let ethereum: Promise<EthereumWallets> | undefined
 const listeners = new Set<() => void>()
