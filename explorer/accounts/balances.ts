@@ -1,6 +1,7 @@
-import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
+import { heightOf } from '../database/position.ts'
 import type { PlacedMovement } from './coinMovements.ts'
 
 /** Accounts asked for in one query. Both databases take more parameters than this. */
@@ -14,12 +15,12 @@ interface Balance {
   position: number
 }
 
-/** The index says what the chain never does: the node's results and the index do not fit each other. */
+/** The node's results contradict the index: an account would have spent more than it had. The message is for the operator. */
 class BalanceError extends Error {
   override readonly name = 'BalanceError'
 }
 
-/** Adds movements of coins up. It caches the balances of the accounts that moved coins last, since no other process writes them. */
+/** Adds up movements of coins. It caches the balances of the accounts that moved coins last, since no other process writes them. */
 export class BalanceBook {
   readonly #cached = new Map<string, Balance>()
 
@@ -39,10 +40,10 @@ export class BalanceBook {
     }
     const rows: Row<'coin_balance'>[] = []
     for (const [key, { amount, position }] of changed) {
-      // Within a block the order of a spend and a receipt is known, so no balance is negative at any moment that counts: the end.
+      // Checked after all of these movements, whatever their order.
       if (amount < 0n)
         throw new BalanceError(
-          `0x${Buffer.from(keyBytes(key)).toString('hex')} would have ${amount} acoin at ${position}`,
+          `the index does not add up: ${bytesToHex(keyBytes(key))} would have ${amount} acoin at block ${heightOf(position)}. Start a new index in another database (EXPLORER_DATABASE)`,
         )
       rows.push({ address: keyBytes(key), amount: amountToBytes(amount), position })
     }

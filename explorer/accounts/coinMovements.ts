@@ -26,9 +26,9 @@ interface Spent {
 /**
  * Reads the movements of coins from the events of one transaction, or of the start or end of a block.
  *
- * The bank emits `coin_spent` and `coin_received` whenever a balance changes (x/bank/keeper/send.go): by a message, a contract
- * call, a fee or a module. Received coins are matched with the coins that were spent before, the oldest first.
- * So each of both is in exactly one movement, and balances are right even where other pairs would be. Coins that were received but not
+ * The bank says `coin_spent` and `coin_received` for every change of a balance (x/bank/keeper/send.go), whether a message,
+ * a call of a contract, a fee or a module caused it. Received coins are matched with the coins that were spent before, the oldest first.
+ * So every coin is in exactly one movement, and balances are right even if the pairs are not. Coins that were received but not
  * spent were minted. Coins that were spent but not received were burnt.
  * @throws Error for an amount or address that cannot be read
  */
@@ -48,7 +48,7 @@ export function coinMovements(events: readonly Event[]): readonly CoinMovement[]
         burn(accountOf(value('burner')), coinsOf(value('amount')), open, movements)
         break
       case 'tx':
-        // The fee is paid before anything else happens, and then told.
+        // The fee is paid before anything else. This event reports it.
         if (value('fee') !== '') for (const movement of movements) movement.kind = MOVEMENT_KINDS.fee
         break
     }

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely'
-import { toChecksumAddress } from '../../src/primitives/address.ts'
+import { toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import {
   mergePlaced,
@@ -12,17 +12,46 @@ import {
 import { viewAmount } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
-import type { Movement } from './shapes.ts'
+import type { Account, Movement } from './shapes.ts'
 import { MOVEMENT_KINDS } from './tables.ts'
 
-/* Coins that moved, from the newest movement to the oldest. */
+/* Accounts and their coin movements. */
 
 type Queries = Kysely<Tables>
+
+/** Transactions of an account that are counted; an account with more shows none. */
+const MAX_COUNTED = 10_000
+
+/** An account. An unused address is an account, too. */
+export async function findAccount(queries: Queries, address: Uint8Array): Promise<Account> {
+  const counted = queries
+    .selectFrom('account_tx')
+    .select('position')
+    .where('address', '=', address)
+    .limit(MAX_COUNTED + 1)
+    .as('own')
+  const [balance, { count }, contract, log] = await Promise.all([
+    queries.selectFrom('coin_balance').select('amount').where('address', '=', address).executeTakeFirst(),
+    queries
+      .selectFrom(counted)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow(),
+    queries.selectFrom('contract').select('position').where('address', '=', address).executeTakeFirst(),
+    queries.selectFrom('log').select('position').where('address', '=', address).limit(1).executeTakeFirst(),
+  ])
+  return {
+    address: toChecksumAddress(address),
+    bech32: toBech32(address),
+    balance: balance === undefined ? '0' : viewAmount(balance.amount),
+    transactions: Number(count) > MAX_COUNTED ? null : Number(count),
+    isContract: contract !== undefined || log !== undefined,
+  }
+}
 
 /** Movements of an account, or those by modules at the start and end of a block. */
 export type MovementFilter = { readonly account: Uint8Array } | { readonly height: number }
 
-/** Coins that moved, from the newest to the oldest. */
+/** Lists coin movements, the newest first. */
 export async function listMovements(
   queries: Queries,
   filter: MovementFilter,
@@ -42,11 +71,11 @@ export async function listMovements(
     const places = [beginPosition(filter.height), endPosition(filter.height)]
     return placePage(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
   }
-  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+  // Two walks along two indexes, merged: an `or` of both columns would read either index in full.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
   )
-  // What an account gave itself is in both.
+  // A movement from an account to itself is in both.
   return placePage(mergePlaced(found), shown.limit, viewMovement)
 }
 
@@ -67,9 +96,9 @@ const KIND_NAMES = Object.fromEntries(Object.entries(MOVEMENT_KINDS).map(([name,
   Record<number, Movement['kind']>
 >
 
-export type MovementRow = Selectable<Tables['coin_movement']> & { readonly hash: Uint8Array | null }
+type MovementRow = Selectable<Tables['coin_movement']> & { readonly hash: Uint8Array | null }
 
-export function viewMovement(row: MovementRow): Movement {
+function viewMovement(row: MovementRow): Movement {
   return {
     height: heightOf(row.position),
     transaction: row.hash === null ? null : bytesToHex(row.hash),

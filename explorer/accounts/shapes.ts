@@ -11,7 +11,6 @@ export const account = z.object({
 
 export const movement = z.object({
   height,
-  /** null: begin or end of the block */
   transaction: hash.nullable().describe('null: moved by the modules at the start or end of the block'),
   kind: z.enum(['transfer', 'fee', 'mint', 'burn']),
   from: address.nullable().describe('null: minted'),
@@ -19,4 +18,5 @@ export const movement = z.object({
   amount,
 })
 
+export type Account = z.infer<typeof account>
 export type Movement = z.infer<typeof movement>

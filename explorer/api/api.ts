@@ -18,11 +18,11 @@ export interface Api {
   /** the tables next to the index: database/services.ts */
   readonly services: ServiceQueries
   readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol'>
-  /** for questions that the index has no answer to; only fixed ones, and through the cache */
+  /** for what the index lacks: only fixed questions, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
   readonly clientOf: ClientOf
-  /** before the handlers of routes that ask the node about whatever a client names */
+  /** runs before handlers that ask the node about something that a client names */
   readonly limitNodeQuestions: preHandlerAsyncHookHandler
   readonly logger: Pick<Logger, 'warn'>
   /** of the account that pays the faucet's grants; undefined: there is no faucet */

@@ -9,7 +9,7 @@ interface Budget {
   readonly atMs: number
 }
 
-/** How many requests there may be at once, and how many an hour in the long run. */
+/** How many requests there may be at once, and how many per hour in the long run. */
 export interface Rate {
   readonly burst: number
   readonly perHour: number
@@ -53,11 +53,11 @@ function leftOf(budget: Budget | undefined, { burst, perHour }: Rate, nowMs: num
   return Math.min(burst, budget.left + ((nowMs - budget.atMs) / HOUR_MS) * perHour)
 }
 
-/** Questions that make the explorer ask the node: for all of them the node counts the explorer alone, whose index needs its answers too. */
+/** Requests that make the explorer ask the node. The node counts all of them as the explorer's, whose index needs answers too. */
 const QUESTIONS = { burst: 100, perHour: 18_000 } as const
 const ALL_QUESTIONS = { burst: 400, perHour: 360_000 } as const
 
-/** For routes that ask the node about whatever the client names: refuses clients that ask too often. */
+/** Refuses clients that send too many requests to routes that ask the node about something that the client names. */
 export function createNodeLimit(clientOf: ClientOf): preHandlerAsyncHookHandler {
   const limit = new ClientLimit(QUESTIONS, ALL_QUESTIONS)
   return async (request, reply) => {

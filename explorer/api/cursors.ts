@@ -82,29 +82,30 @@ export function readAddressCursor(before: string | undefined): readonly [bigint 
 }
 
 /**
- * Makes a page with text cursors.
+ * Makes a page of a list with cursors of either kind.
  * @param rows one more than `limit` when there is a next page
+ * @param cursorOf the cursor of the page after this row
  */
-export function textPage<R, T>(
+export function cursorPage<R, T, C extends number | string>(
   rows: readonly R[],
   limit: number,
   view: (row: R) => T,
-  cursorOf: (row: R) => string,
-): TextPage<T> {
+  cursorOf: (row: R) => C,
+): { readonly items: T[]; readonly next: C | null } {
   return { items: rows.slice(0, limit).map(view), next: rows.length > limit ? cursorOf(rows[limit - 1]!) : null }
 }
 
 /** Reads `position.ordinal`; without a cursor, the place is behind those of all rows. */
 export function readPlaceCursor(before: string | undefined): readonly [position: number, ordinal: number] {
   if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
-  // Neither database takes more for a number than there can be.
+  // Neither database takes a larger number.
   const [position, ordinal] = before.split('.').map((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
   return [position!, ordinal!]
 }
 
-/** As {@link textPage}, for rows that are identified by their place in the chain. */
+/** As {@link cursorPage}, for rows that are identified by their place in the chain. */
 export function placePage<R extends Placed, T>(rows: readonly R[], limit: number, view: (row: R) => T): TextPage<T> {
-  return textPage(rows, limit, view, ({ position, ordinal }) => `${position}.${ordinal}`)
+  return cursorPage(rows, limit, view, ({ position, ordinal }) => `${position}.${ordinal}`)
 }
 
 /** Merges the rows of several lists, the newest first, each once. */

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Whether a browser sends a request that changes something for a page of another site: a page may not have its visitors ask for anything.
- * Programs send neither header; where the proxy changes the host, browsers still say in the first one where a page is from.
+ * Whether a browser sends this request for a page of another site, which must not make its visitors change anything here. Programs send
+ * neither header. `sec-fetch-site` is right even if a proxy changes the host.
  */
 export function isForeignPage(headers: FastifyRequest['headers']): boolean {
   const site = headers['sec-fetch-site']

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { ClientOf } from './clientOf.ts'
 
-/** Bodies that are sent at the same time, of all clients and of one: each is in memory until it was read. */
+/** Most bodies under way at once, of all clients and of one. Each is in memory until it is read. */
 const MAX_OPEN = 16
 const MAX_OPEN_OF_CLIENT = 4
 
 /**
- * For routes that take long bodies: before anything of one is read, refuses it where too many are under way. Together with the server's
- * time limit for a request, this bounds the memory that clients can take.
- * @param shortBytes what counts as long: more than this, or a length that is not said
+ * For routes that take long bodies: refuses a body before reading it when too many are under way. Together with the server's time limit
+ * for a request, this bounds the memory that clients can take.
+ * @param shortBytes a body is long above this, or without a stated length
  * @param refuse answers in the words of the route
  */
 export function createLongBodyLimit(
@@ -22,7 +22,7 @@ export function createLongBodyLimit(
     if (encoding === undefined && Number(length ?? 0) <= shortBytes) return
     const client = clientOf(request)
     const own = [...open.values()].filter((other) => other === client).length
-    // What is not read is not waited for.
+    // The connection closes, so the rest of the body is not awaited.
     if (open.size >= MAX_OPEN || own >= MAX_OPEN_OF_CLIENT) return refuse(reply.header('connection', 'close'))
     open.set(request, client)
     reply.raw.once('close', () => open.delete(request))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /*
- * What the API answers with. Amounts are decimal texts in acoin or a token's base units, times RFC 3339, hashes and data 0x…, addresses in
+ * Shapes of the API's answers. Amounts are decimal texts in acoin or a token's base units, times RFC 3339, hashes and data 0x…, addresses in
  * their checksummed form. The OpenAPI document is made from these.
  */
 
@@ -16,15 +16,17 @@ export const address = z
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 export const height = z.int().min(0)
 export const time = z.iso.datetime()
-/** A number from 0 to 1, as the SDK counts. */
+/** A share from 0 to 1, written as the SDK writes decimals. */
 export const share = z
   .string()
   .regex(/^[0-9]+(\.[0-9]{1,18})?$/)
   .describe('decimal: "0.1" is 10 %')
 
+const limit = z.coerce.number().int().min(1).max(100).default(25).describe('entries per page')
+
 /** Lists with number cursors: see cursors.ts. */
 export const numberPageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
+  limit,
   before: z.coerce.number().int().min(0).optional().describe('`next` of the previous page'),
 })
 
@@ -38,7 +40,7 @@ export function numberPageOf<T extends z.ZodType>(item: T) {
 
 /** Lists with text cursors `position.ordinal`. */
 export const placePageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
+  limit,
   before: z
     .string()
     .regex(/^[0-9]{1,16}\.[0-9]{1,7}$/)
@@ -48,7 +50,7 @@ export const placePageQuery = z.object({
 
 /** Lists with text cursors. */
 export const textPageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
+  limit,
   before: z
     .string()
     .regex(/^[0-9]{1,78}\.([0-9]{1,7}|0x[0-9a-f]{40})$/)

@@ -4,7 +4,7 @@ import { type Address, parseTypedAddress } from '../../src/primitives/address.ts
 /** Characters of any spelling, and some that people add by mistake. */
 const MAX_LENGTH = 100
 
-/** A parameter that is an address in either spelling, for every route that takes one; its 20 bytes. Bad ones are told what is wrong. */
+/** A parameter with an address in either spelling, read as 20 bytes. The error says what is wrong with an invalid one. */
 export const spelledAddress = z
   .string()
   .max(MAX_LENGTH)

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
+import { cursorPage, type NumberPage, type NumberPageRequest } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Block } from './shapes.ts'
@@ -21,7 +21,7 @@ export async function listBlocks(
     .orderBy('height', 'desc')
     .limit(limit + 1)
     .execute()
-  return { items: rows.slice(0, limit).map(viewBlock), next: rows.length > limit ? rows[limit - 1]!.height : null }
+  return cursorPage(rows, limit, viewBlock, ({ height }) => height)
 }
 
 /** @param id a height, or the hash of either header as 0x… */

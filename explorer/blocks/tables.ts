@@ -16,7 +16,7 @@ export const BLOCK_TABLES = {
       miner: bytes,
       gas_used: int,
       gas_limit: int,
-      /** acoin a gas */
+      /** acoin per gas */
       base_fee: bytes,
       evm_count: int,
       native_count: int,

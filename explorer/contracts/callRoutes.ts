@@ -11,7 +11,7 @@ import { fetchStateChanges } from './stateChanges.ts'
 
 /** A block is final, so a cached answer stays right. The node may delete the state of an old block meanwhile. */
 const MAX_AGE_MS = 60_000
-/** Transactions that the node executes again for readers at the same time: hard work, which others have to wait for. */
+/** Most transactions that the node re-executes for readers at once: other requests wait meanwhile. */
 const MAX_TRACES = 2
 
 /** Effects of EVM transactions: logs, calls between contracts, changes of the state. */

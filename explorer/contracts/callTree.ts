@@ -3,7 +3,7 @@ import { CALL_KINDS } from './tables.ts'
 
 /** A call of a transaction, as it is stored. */
 export interface Call {
-  /** place in the whole tree, callers before those that they call; 0 is the transaction's own call */
+  /** place in the whole tree, each caller before its callees; 0 is the transaction's own call */
   readonly ordinal: number
   readonly depth: number
   /** see {@link CALL_KINDS} */
@@ -22,9 +22,9 @@ export interface Call {
   /** 0x…, in the same way; empty for a creation: it is the code of the contract */
   readonly output: string
   readonly outputSize: number
-  /** whether what it did stayed: it did not fail, nor did a call around it */
+  /** whether its effects stayed: neither it nor any of its callers failed */
   readonly isEffective: boolean
-  /** why it failed itself */
+  /** its own error */
   readonly error: string | null
 }
 
@@ -39,7 +39,7 @@ export interface CallTree {
 
 /** Calls of one transaction that are always stored. Later calls are stored only if {@link isListed}. */
 const MAX_CALLS = 10_000
-/** Bytes of the data of one call, and of all calls of a transaction together. Behind that, calls have their selector. */
+/** Bytes of the data of one call, and of all calls of a transaction together. Beyond that, only selectors are stored. */
 const MAX_INPUT = 2_048
 const MAX_OUTPUT = 1_024
 const MAX_DATA = 256 * 1024
@@ -63,8 +63,8 @@ export function isListed({ ordinal, kind, value }: Call): boolean {
 }
 
 /**
- * Reads what callTracer says of one transaction.
- * @returns undefined when it is not what callTracer says
+ * Reads callTracer's answer for one transaction.
+ * @returns undefined when it has another form
  */
 export function readCallTree(trace: unknown): CallTree | undefined {
   const calls: Call[] = []
@@ -167,11 +167,11 @@ type PackedCall = readonly [
   error: string | null,
 ]
 
-/** Characters of a tree that is stored as it is: to compress it would save a hundred bytes, and take a tenth of the time of all else. */
+/** Longest tree that is stored uncompressed, in characters: compression would save a hundred bytes and a tenth more time. */
 const SHORT_TREE = 300
 
 /**
- * The calls of a transaction as the bytes that are stored: JSON, compressed when it is long, as addresses and data come again and again.
+ * The calls of a transaction as the bytes that are stored: JSON, compressed when it is long, because addresses and data repeat.
  */
 export function packCalls(calls: readonly Call[]): Uint8Array {
   const packed = calls.map((call): PackedCall => {
@@ -184,7 +184,7 @@ export function packCalls(calls: readonly Call[]): Uint8Array {
   return text.length <= SHORT_TREE ? Buffer.from(text) : deflateRawSync(text)
 }
 
-/** Bytes of the longest tree: see the limits of {@link readCallTree}; it is only a net. */
+/** Bytes of an unpacked tree: a safety limit, above those of {@link readCallTree}. */
 const MAX_UNPACKED = 64 * 1024 * 1024
 
 /** [ */
@@ -192,7 +192,7 @@ const PLAIN_START = 0x5b
 
 /** Reverses {@link packCalls}. */
 export function unpackCalls(bytes: Uint8Array): Call[] {
-  // RFC 1951: no compressed text that begins with [ has that as its first byte.
+  // RFC 1951: a compressed text that begins with [ never has [ as its first byte.
   const isPlain = bytes[0] === PLAIN_START
   const text = isPlain ? Buffer.from(bytes) : inflateRawSync(bytes, { maxOutputLength: MAX_UNPACKED })
   const packed = JSON.parse(text.toString('utf8')) as readonly PackedCall[]

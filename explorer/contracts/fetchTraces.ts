@@ -72,7 +72,7 @@ function ranCode(transaction: Pick<EthereumTransaction, 'to' | 'input'>, receipt
   return transaction.to === null || transaction.input !== '0x' || BigInt(receipt?.gasUsed ?? 0) > PLAIN_GAS
 }
 
-/** @returns a state when that is the one of all of them */
+/** @returns a state when all of them have it */
 async function fetchBlock(
   node: Pick<NodeClient, 'ethereum'>,
   { height, ethereum: { transactions } }: TracedBlock,

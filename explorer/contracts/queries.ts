@@ -2,6 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import {
+  cursorPage,
+  type NumberPage,
   newestRows,
   type PageRows,
   placePage,
@@ -17,7 +19,7 @@ import type { Call, CallPage, Contract, InternalCall, Log, TracedPage, TraceStat
 import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from './tables.ts'
 import { findUntraced, firstIndexedHeight } from './untraced.ts'
 
-/* Logs, calls and contracts, as in queries.ts: each list is one walk along an index. */
+/* Logs, calls and contracts. Each list is one walk along an index. */
 
 type Queries = Kysely<Tables>
 
@@ -60,7 +62,7 @@ export async function logsOf(
   queries: Queries,
   position: number,
   { limit, after = -1 }: OrderedPart,
-): Promise<{ readonly items: Log[]; readonly next: number | null }> {
+): Promise<NumberPage<Log>> {
   const part = queries
     .selectFrom('log')
     .selectAll()
@@ -69,7 +71,7 @@ export async function logsOf(
     .orderBy('ordinal')
     .limit(limit + 1)
   const rows = await selectLogs(queries, part).orderBy('log.ordinal').execute()
-  return { items: rows.slice(0, limit).map(viewLog), next: rows.length > limit ? rows[limit - 1]!.ordinal : null }
+  return cursorPage(rows, limit, viewLog, ({ ordinal }) => ordinal)
 }
 
 /** Logs that a contract emitted, from the newest to the oldest; with `topic` only those of one event. */
@@ -93,24 +95,18 @@ export async function callsOf(
   const { trace: state, calls: count } = await runOf(queries, position)
   const row = await queries.selectFrom('call_tree').select('calls').where('position', '=', position).executeTakeFirst()
   const rest = row === undefined ? [] : unpackCalls(row.calls).filter(({ ordinal }) => ordinal > after)
-  return {
-    state,
-    count,
-    items: rest.slice(0, limit).map(
-      ({ kind, from, to, value, isEffective, ...call }): Call => ({
-        ...call,
-        kind: CALL_NAMES[kind]!,
-        from: toChecksumAddress(hexToBytes(from)),
-        to: to === null ? null : toChecksumAddress(hexToBytes(to)),
-        value: value.toString(),
-        isSuccessful: isEffective,
-      }),
-    ),
-    next: rest.length > limit ? rest[limit - 1]!.ordinal : null,
-  }
+  const view = ({ kind, from, to, value, isEffective, ...call }: (typeof rest)[number]): Call => ({
+    ...call,
+    kind: CALL_NAMES[kind]!,
+    from: toChecksumAddress(hexToBytes(from)),
+    to: to === null ? null : toChecksumAddress(hexToBytes(to)),
+    value: value.toString(),
+    isSuccessful: isEffective,
+  })
+  return { state, count, ...cursorPage(rest, limit, view, ({ ordinal }) => ordinal) }
 }
 
-/** Calls between contracts that moved coins of an account, created it or destroyed it, or that it made, from the newest to the oldest. */
+/** Lists an account's internal calls, the newest first: those that moved its coins, created or destroyed it, or that it made. */
 export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, amount, hash, height } from '../api/shapes.ts'
+import { address, amount, hash, height, textPageOf } from '../api/shapes.ts'
 
 /* Logs, calls and contracts as the API shows them. Long data is cut, next to its size. */
 
@@ -66,9 +66,7 @@ const place = z.object({ height, transaction: hash })
 
 /** A page of a list that is made of calls: it lacks those of transactions without a trace. */
 export function tracedPageOf<T extends z.ZodType>(item: T) {
-  return z.object({
-    items: z.array(item),
-    next: z.string().nullable().describe('`before` of the next page; null on the last page'),
+  return textPageOf(item).extend({
     untraced: place
       .extend({ trace: z.enum(['notKept', 'refused', 'unsupported']) })
       .nullable()

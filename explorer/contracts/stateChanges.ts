@@ -13,14 +13,14 @@ interface TracedAccount {
   readonly storage?: Readonly<Record<string, string>>
 }
 
-/** Accounts, and slots of all of them together, that are shown. */
+/** Most accounts, and most slots in all, that are shown. */
 const MAX_ACCOUNTS = 200
 const MAX_SLOTS = 300
 const TRACER = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, timeout: '10s' } as const
 const ZERO_WORD = `0x${'0'.repeat(64)}`
 
 /**
- * What a transaction changed of accounts and their storage, as the node tells it now.
+ * Asks the node which accounts and storage a transaction changed.
  * @param hash of an EVM transaction of the index: nothing else is asked for
  * @throws NodeError when the node does not answer for now
  */

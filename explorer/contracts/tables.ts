@@ -39,7 +39,7 @@ export const CONTRACT_TABLES = {
     },
     key: ['position'],
     indexes: {
-      // For the transactions whose calls are not known (FIRST_UNTRACED), which are few of many.
+      // For the few transactions whose calls are not known (FIRST_UNTRACED).
       tx_run_untraced: { columns: ['position'], where: 'trace >= 2', since: '0012_untraced' },
     },
   }),
@@ -48,7 +48,7 @@ export const CONTRACT_TABLES = {
     since: '0007_evm',
     columns: {
       position: int,
-      /** ingest/callTree.ts */
+      /** see callTree.ts */
       calls: bytes,
     },
     key: ['position'],
@@ -61,7 +61,7 @@ export const CONTRACT_TABLES = {
     since: '0007_evm',
     columns: {
       position: int,
-      /** place in the transaction's tree, callers before those that they call; 0 is the transaction's own call */
+      /** place in the transaction's tree, each caller before its callees; 0 is the transaction's own call */
       ordinal: int,
       depth: int,
       /** see {@link CALL_KINDS} */
@@ -72,14 +72,14 @@ export const CONTRACT_TABLES = {
       value: bytes,
       gas: int,
       gas_used: int,
-      /** 1: what it did stayed; 0: it failed, or a call around it did */
+      /** 1: its effects stayed; 0: it or one of its callers failed */
       is_ok: int,
-      /** why it failed itself */
+      /** its own error */
       error: nullable(text),
     },
     key: ['position', 'ordinal'],
   }),
-  /** Whose list an internal call is in: both sides. */
+  /** An internal call is in the lists of both sides. */
   account_call: defineTable({
     since: '0007_evm',
     columns: {
@@ -106,7 +106,7 @@ export const CONTRACT_TABLES = {
       destroyed: nullable(int),
       /** 1: deleted. EIP-6780: SELFDESTRUCT deletes a contract only in the transaction that created it, and otherwise only moves its coins */
       is_deleted: int,
-      /** what the genesis calls it */
+      /** its name in the genesis */
       label: nullable(text),
     },
     key: ['address'],
@@ -118,8 +118,8 @@ export const CONTRACT_TABLES = {
 } as const
 
 /**
- * What is known of the calls of a transaction. `cut`: some of its calls are left out; `notKept`: the node had no state that old;
- * `refused`: the node did not give the trace, it was too long or took too long; `unsupported`: the node has no `debug` methods.
+ * What is known of the calls of a transaction. `cut`: some of its calls are left out; `notKept`: the node no longer had the state;
+ * `refused`: the node did not trace it, because the trace is too large or takes too long; `unsupported`: the node has no `debug` methods.
  */
 export const TRACE_STATES = { kept: 0, cut: 1, notKept: 2, refused: 3, unsupported: 4 } as const
 

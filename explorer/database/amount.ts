@@ -6,7 +6,7 @@ const MAX_BYTES = 32
 
 /**
  * @param amount 0 or more, of 256 bits at most
- * @throws RangeError for any other
+ * @throws RangeError for any other amount
  */
 export function amountToBytes(amount: bigint): Uint8Array {
   if (amount < 0n) throw new RangeError(`an amount must not be negative: ${amount}`)
@@ -20,7 +20,7 @@ export function amountToBytes(amount: bigint): Uint8Array {
   return bytes
 }
 
-/** The number that {@link amountToBytes} made these bytes of. */
+/** Reverses {@link amountToBytes}. */
 export function bytesToAmount(bytes: Uint8Array): bigint {
   if (bytes.length <= 1) return 0n
   return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1).toString('hex')}`)

@@ -57,7 +57,7 @@ export interface TableDefinition<C extends Columns = Columns> {
   readonly since: string
   /** in their order in the table */
   readonly columns: C
-  /** the columns that identify a row; they are the first ones */
+  /** the columns that identify a row */
   readonly key: readonly string[]
   /** by their names */
   readonly indexes?: Readonly<Record<string, Index<string>>>

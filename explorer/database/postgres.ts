@@ -60,7 +60,7 @@ export function openPostgres(address: string): IndexDatabase {
   }
 }
 
-/** The same for tables of other names. */
+/** Connects to PostgreSQL, for whichever tables the caller has there. */
 export function connectPostgres<T>(address: string) {
   const pool = new pg.Pool({
     connectionString: address,
@@ -139,11 +139,12 @@ function createWriter(client: pg.PoolClient, queries: IndexWriter['queries']): I
         .raw(`create temp table if not exists "${staged}" (like "${table}") on commit delete rows`)
         .execute(queries)
       await copy(client, table, staged, rows)
-      const names = Object.keys(columns).map((name) => `"${name}"`)
-      const changes = names.slice(key.length).map((name) => `${name} = excluded.${name}`)
+      const own = key.map((name) => `"${name}"`)
+      const others = Object.keys(columns).filter((name) => !key.includes(name))
+      const changes = others.map((name) => `"${name}" = excluded."${name}"`)
       await sql
         .raw(
-          `insert into "${table}" select * from "${staged}" on conflict (${names.slice(0, key.length).join(', ')}) do ${changes.length === 0 ? 'nothing' : `update set ${changes.join(', ')}`}`,
+          `insert into "${table}" select * from "${staged}" on conflict (${own.join(', ')}) do ${changes.length === 0 ? 'nothing' : `update set ${changes.join(', ')}`}`,
         )
         .execute(queries)
       await sql.raw(`truncate "${staged}"`).execute(queries)

@@ -54,7 +54,7 @@ function lockFile(path: string): DatabaseSync {
   }
 }
 
-/** The same for a file with tables of other names. */
+/** Opens an SQLite file without locking it, for whichever tables the caller has there. */
 export function connectSqlite<T>(path: string, isReader = false) {
   const database = new DatabaseSync(path, { readOnly: isReader, timeout: BUSY_TIMEOUT_MS })
   // Readers see the last commit while the writer is at work. A commit is in the file before it is reported: a power loss undoes none.

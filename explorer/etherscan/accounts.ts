@@ -364,7 +364,7 @@ const getminedblocks: Action = async (parameters, { queries }) => {
   for (const { height, time, evm_count } of blocks) {
     const blockReward = evm_count === 0 ? '0' : await feesOf(queries, height)
     result.push({ blockNumber: String(height), timeStamp: String(Math.floor(time / 1000)), blockReward })
-    // SQLite answers at once: others are served between the blocks.
+    // SQLite's queries block this thread: other requests are served between the blocks.
     if (evm_count > 0) await setImmediate()
   }
   return listed(result, NO_TRANSACTIONS)

@@ -28,7 +28,7 @@ interface LogRow extends Placed {
 
 /**
  * Logs by address and topics, the oldest first. There is an index for those of an address, those with a first topic that all must have, and
- * those with both; other topics are looked for along one of these, or along all logs from `fromBlock` on, in as many rows as a walk may read.
+ * those with both. Other topics are filtered along one of these, or along all logs from `fromBlock` on, within the rows that a walk may read.
  */
 const getLogs: Action = async (parameters, { queries }) => {
   const address = parameters.optionalAddress('address')

@@ -1,11 +1,11 @@
 import { SILENT_MS } from '../network/nodeBook.ts'
 import type { Hex } from '../node/answers.ts'
-import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../statistics/periods.ts'
+import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../statistics/queries.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { blockIntervalMs } from './blocks.ts'
 import { tokensupply } from './tokens.ts'
 
-/** A block's time: for so long an answer of the node is good for everybody. */
+/** About as long as a block takes: all clients share the node's answer meanwhile. */
 const MAX_AGE_MS = 1_000
 const GWEI_DECIMALS = 9
 const COIN_DECIMALS = 18
@@ -28,7 +28,7 @@ const ethsupply2: Action = async (_, context) =>
 
 const ethprice: Action = async () => failed('Error! This explorer has no price of the coin')
 
-/** Nodes that report at present with a signature. */
+/** Verified nodes that report now. */
 const nodecount: Action = async (_, { services }) => {
   const rows = await services
     .selectFrom('node')
@@ -97,10 +97,10 @@ interface FeeHistory {
   readonly reward?: readonly (readonly Hex[])[]
 }
 
-/** Blocks, and which of their tips: those that a quarter, half and nine of ten transactions stay below. */
+/** Blocks, and percentiles of their tips. */
 const HISTORY = ['0x5', 'latest', [25, 50, 90]] as const
 
-/** Prices in gwei: the base fee of the next block, and with what the last blocks were paid above theirs. */
+/** Prices in gwei: the base fee of the next block, and the tips in the last blocks. */
 const gasoracle: Action = async (_, { node, cache }) => {
   const [history] = await cache.get('etherscan-fees', MAX_AGE_MS, () =>
     node.ethereum([{ method: 'eth_feeHistory', params: HISTORY }]),

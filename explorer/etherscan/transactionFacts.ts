@@ -8,7 +8,7 @@ import { TX_KINDS } from '../transactions/tables.ts'
 import { tooMuch } from './action.ts'
 
 const READ_AT_ONCE = 500
-/** The same of transactions with their data, which may be long. */
+/** Transactions read at once with their data, which may be long. */
 const DATA_AT_ONCE = 100
 /** Characters of what is stored of transactions, in one answer. */
 const MAX_DETAIL = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ export interface TransactionFacts {
   readonly gasUsed: number
   /** with the transactions before it in its block */
   readonly cumulativeGasUsed: number
-  /** what it paid, acoin a gas */
+  /** what it paid, acoin per gas */
   readonly gasPrice: string
   readonly input: string
   /** empty: it created no contract */

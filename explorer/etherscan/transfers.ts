@@ -43,7 +43,7 @@ export async function tokenTransfersOf(
       own,
       (row) => row.kind === kind && (token === undefined || equalBytes(row.token, token)),
     )
-  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+  // Two walks along two indexes, merged: an `or` of both columns would read either index in full.
   const all = { ...part, skip: 0, count: part.skip + part.count }
   const rows =
     address === undefined

@@ -18,7 +18,7 @@ const SINGLE_FILE = 'solidity-single-file'
 const MAX_LIBRARIES = 10
 const MAX_RUNS = 2 ** 32 - 1
 
-/** The arguments of the constructor, which tools send too, are found by themselves. */
+/** Tools also send the constructor's arguments. They are not needed: the verifier finds them. */
 const verifysourcecode: Action = async (parameters, { node, submitSources }) => {
   const address = parameters.address('contractaddress')
   const [code] = await node.ethereum([{ method: 'eth_getCode', params: [bytesToHex(address), 'latest'] }])

@@ -47,7 +47,7 @@ export async function walk<R extends Placed>(
     const { position, ordinal } = rows.at(-1)!
     const last = { position, ordinal }
     open = direction === 'asc' ? { ...open, after: last } : { ...open, before: last }
-    // SQLite answers at once: others are served between the parts.
+    // SQLite's queries block this thread: other requests are served between the parts.
     await setImmediate()
   }
   return found.slice(skip, wanted)

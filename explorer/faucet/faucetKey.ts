@@ -28,7 +28,7 @@ export function loadFaucetKey(path: string): FaucetKey {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new ConfigError(`cannot read the faucet's key: ${(error as Error).message}`)
+      throw new ConfigError(`cannot read the faucet's key (EXPLORER_FAUCET_KEY_FILE): ${(error as Error).message}`)
     }
     return createKey(path)
   }
@@ -39,7 +39,9 @@ export function loadFaucetKey(path: string): FaucetKey {
     ? hexToBytes(text.startsWith('0x') ? text : `0x${text}`)
     : undefined
   if (privateKey === undefined || !isPrivateKey(privateKey)) {
-    throw new ConfigError(`${path} does not hold a faucet's key of 64 hex digits: name another file, or a new one`)
+    throw new ConfigError(
+      `${path} does not hold a faucet's key of 64 hex digits: set EXPLORER_FAUCET_KEY_FILE to another file, or to one that does not exist to create a key`,
+    )
   }
   return keyOf(privateKey)
 }

@@ -7,7 +7,7 @@ export type Grant = Selectable<ServiceTables['faucet_grant']>
 
 /** acoin of a grant. */
 export const GRANT_AMOUNT = 100n * 10n ** 18n
-/** Limits begin anew so long after their first grant. */
+/** A limit starts anew this long after its first grant. */
 export const LIMIT_MS = 24 * 3_600_000
 /** Grants in {@link LIMIT_MS}: an address has one. */
 export const CLIENT_GRANTS = 5
@@ -25,7 +25,7 @@ export interface Refused {
 class LimitReached extends Error {}
 
 /**
- * Stores that `address` gets coins, durably, unless it or the client has had its part. Requests at the same time, also to several
+ * Stores a grant for `address` durably, unless a limit is reached. Requests at the same time, also to several
  * explorers over one database, wait for each other at the rows of their limits.
  * @param client as `ClientAddresses.of` returns it
  * @returns the grant's number, or the limit that is reached
@@ -92,7 +92,7 @@ export async function readLimits(
   return { client: leftOf(own, CLIENT_GRANTS), all: leftOf(ALL, ALL_GRANTS) }
 }
 
-/** Counts one more of `subject`; false: there are as many as may be. */
+/** Counts one more grant of `subject`; false: its limit is reached. */
 async function take(
   transaction: Transaction<ServiceTables>,
   subject: string,

@@ -47,7 +47,7 @@ export interface Payer {
   readonly sentAtMs: Map<number, number>
 }
 
-/** Why nothing is paid at present; undefined: grants are paid. */
+/** Why nothing is paid now; undefined: grants are paid. */
 export type Obstacle = 'otherChain' | 'indexBehind' | 'empty' | undefined
 
 /** Whether the chain with this EVM chain ID may have a faucet. */

@@ -11,7 +11,7 @@ interface Transfer {
   /** acoin */
   readonly value: bigint
   readonly gas: bigint
-  /** acoin a gas */
+  /** acoin per gas */
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }

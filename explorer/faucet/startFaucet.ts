@@ -2,7 +2,7 @@ import { NodeError } from '../node/nodeClient.ts'
 import { deleteOldLimits } from './grants.ts'
 import { type Obstacle, type Payer, payGrants } from './payGrants.ts'
 
-/** Without new blocks and requests, it looks so often. */
+/** How often it looks for grants. */
 const LOOK_MS = 1_000
 const CLEANING_MS = 3_600_000
 

@@ -16,12 +16,12 @@ export const FAUCET_TABLES = {
       created: int,
       /** one of {@link GRANT_STATES} */
       state: text,
-      /** of the transaction that pays, from `sent` on */
+      /** nonce of the payment, from `sent` on */
       nonce: nullable(int),
-      /** the transaction's bytes, signed: they and no others are sent, until it is known that they can never be in a block */
+      /** the signed transaction: no other is sent until this one can never be in a block */
       raw: nullable(bytes),
       hash: nullable(bytes),
-      /** of the index when the transaction was signed: it is in no block up to there */
+      /** height of the index when the transaction was signed: no block up to there has it */
       signed_height: nullable(int),
       /** of the block that it is in */
       height: nullable(int),

@@ -51,7 +51,7 @@ export function governanceChanges(events: readonly Event[]): readonly Governance
 /** Voters asked for in one query. */
 const VOTERS_AT_ONCE = 500
 
-/** Writes these changes. A vote is added to the votes before it, and counts in place of the same voter's last one. */
+/** Writes these changes. A vote is added to the votes before it, and counts instead of the same voter's previous one. */
 export async function applyGovernance(writer: IndexWriter, changes: readonly PlacedChange[]): Promise<void> {
   if (changes.length === 0) return
   await addDeposits(writer, changes)
@@ -172,8 +172,8 @@ async function changeProposals(writer: IndexWriter, changes: readonly PlacedChan
         voting_start_time: timeOf(proposal.voting_start_time),
         voting_end_time: timeOf(proposal.voting_end_time),
         total_deposit: amountToBytes(total),
-        content: // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
-          JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
+        // PostgreSQL's text cannot hold the character 0, which a title may have: JSON writes it as an escape.
+        content: JSON.stringify({ title, summary, metadata, messages, failedReason, tally }),
       },
     ])
   }

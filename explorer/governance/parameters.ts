@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts'
 import { parameters } from './shapes.ts'
 
-/** Where the node tells the parameters of its modules, by their names. */
+/** Paths at the node of its modules' parameters, by module. */
 const PATHS = {
   auth: '/cosmos/auth/v1beta1/params',
   bank: '/cosmos/bank/v1beta1/params',
@@ -16,7 +16,7 @@ const PATHS = {
   staking: '/cosmos/staking/v1beta1/params',
 } as const
 
-/** Parameters change by proposals alone. */
+/** Only proposals change parameters. */
 const MAX_AGE_MS = 5_000
 
 /** The parameters of all modules, as they are now. */

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
+import { cursorPage, type NumberPage, type NumberPageRequest } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
@@ -41,7 +41,7 @@ export async function listProposals(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  return { items: rows.slice(0, limit).map(viewProposal), next: rows.length > limit ? rows[limit - 1]!.id : null }
+  return cursorPage(rows, limit, viewProposal, ({ id }) => id)
 }
 
 export function findProposal(queries: Queries, id: number): Promise<ProposalRow | undefined> {
@@ -66,7 +66,7 @@ export async function listVotes(
     ? select.where('voter', '=', filter.voter)
     : select.where('proposal_id', '=', filter.proposal)
   ).execute()
-  return { items: rows.slice(0, limit).map(viewVote), next: rows.length > limit ? rows[limit - 1]!.number : null }
+  return cursorPage(rows, limit, viewVote, ({ number }) => number)
 }
 
 /** Lists the deposits on a proposal. */
@@ -85,7 +85,7 @@ export async function listDeposits(
     .orderBy('number', 'desc')
     .limit(limit + 1)
     .execute()
-  return { items: rows.slice(0, limit).map(viewDeposit), next: rows.length > limit ? rows[limit - 1]!.number : null }
+  return cursorPage(rows, limit, viewDeposit, ({ number }) => number)
 }
 
 export function contentOf(row: Pick<ProposalRow, 'content'>): Content {

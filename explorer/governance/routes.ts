@@ -16,10 +16,10 @@ import { deposit, type ProposalDetail, proposal, proposalDetail, vote } from './
 
 /** About as long as a block takes. */
 const TALLY_MS = 400
-/** Parameters change by proposals alone, the bonded stake a little with each block. */
+/** Only proposals change parameters; the bonded stake changes a little with each block. */
 const RULES_MS = 5_000
 
-/** As the node writes what decides a vote. */
+/** The node's parameters for counting votes. */
 interface NodeRules {
   readonly quorum: string
   readonly threshold: string

@@ -47,7 +47,7 @@ export async function fetchBlocks(
       ),
     ),
   ])
-  // Behind a load balancer, another node than the one that told of a block may be asked for it.
+  // Behind a load balancer, the node that is asked may not be the one that announced the block.
   const missing = heights.find((_, index) => ethereum[index] === null)
   if (missing !== undefined) throw new NodeError(`the node does not have block ${missing} yet`)
   const blocks = heights.map((height, index) => ({

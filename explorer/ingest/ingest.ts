@@ -17,7 +17,7 @@ import { fetchBlocks } from './fetchBlocks.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
 
-/** The index is of another chain than the node's, or the node cannot give what comes next. The message is for the operator. */
+/** The index belongs to another chain than the node, or the node lacks the next blocks. The message is for the operator. */
 class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch'
 }
@@ -38,7 +38,7 @@ const MAX_BATCH_BLOCKS = 50
 const BATCH_TRANSACTIONS = 1_500
 /** Batches that are fetched while one is written. */
 const AHEAD = 2
-/** Pauses while the node does not answer, or not as it should: the first, and the longest. */
+/** The first and the longest pause while the node does not answer, or answers wrongly. */
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 30_000
 /** The longest pause while no server listens at the node's address: a request costs nothing, and the first block should appear soon. */
@@ -86,7 +86,7 @@ async function follow(options: IngestOptions, onProgress: () => void): Promise<v
       behind = undefined
       progress = await catchUp(options, books, progress, head)
     } else if (head < progress.height && head !== behind) {
-      // It starts again, or is one of several that are not at the same height, or its network was reset.
+      // The node restarts, or is one of several at different heights, or its network was reset.
       if (head >= progress.firstHeight) await checkSameChain(database, node, head)
       if (behind === undefined)
         logger.warn({ height: progress.height, nodeHeight: head }, 'the node is behind the index')

@@ -15,7 +15,7 @@ interface Owners {
 }
 
 /**
- * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block
+ * Writes the balances to which the movements from block `first` on are added: those of the genesis when that is the first block
  * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after
  * `state`, and movements up to there are not added.
  * @param state a block whose state the node retains
@@ -58,7 +58,7 @@ export async function writeOpeningBalances(
   return height
 }
 
-/** The oldest block after which the node knows the state: found by asking, as `coind` names it nowhere else for every kind of node. */
+/** The oldest block after which the node knows the state: found by trying, because no method reports it for every kind of node. */
 export async function oldestStateHeight(node: Pick<NodeClient, 'rest'>, first: number, last: number): Promise<number> {
   let [low, high] = [first, last]
   while (low < high) {

@@ -9,7 +9,7 @@ interface TurnOptions extends Omit<IngestOptions, 'database'> {
   readonly onTurn: (isOurs: boolean) => void
 }
 
-/** How often a process that does not write looks for new blocks, and whether it is its turn to write. */
+/** How often a process that does not write checks for new blocks, and whether it can write now. */
 const POLL_MS = 500
 /** Pauses while the database is away: the first, and the longest. */
 const FIRST_PAUSE_MS = 500
@@ -18,7 +18,7 @@ const LAST_PAUSE_MS = 15_000
 /**
  * Writes the index while no other process does, until it is stopped. While another process writes, it reports that process's blocks. When
  * the database fails (a restart, a full disk), it starts again with a new lock as soon as the database responds.
- * @throws what {@link ingest} throws, but errors of a database that is away
+ * @throws what {@link ingest} throws, except errors of a database that is away
  */
 export async function takeTurns(options: TurnOptions): Promise<void> {
   const { logger, stop } = options

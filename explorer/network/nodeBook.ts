@@ -76,7 +76,7 @@ export function storeReport(
       .onConflict((conflict) =>
         conflict
           .column('node_id')
-          // What is known of another address says nothing of this one.
+          // Results for another address do not apply to this one.
           .doUpdateSet(known?.rpc_address === report.rpcAddress ? state : { ...state, ...UNKNOWN_RPC })
           .where((where) =>
             isVerified === 1 ? where('node.signed_at', '<', state.signed_at) : where('node.is_verified', '=', 0),

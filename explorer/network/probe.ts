@@ -26,7 +26,7 @@ export class ProbeProblem extends Error {
 }
 
 /**
- * Where the server is: looked up once, and then only this very address is connected to.
+ * Looks up the server's IP address, once: only this address is connected to.
  * @throws ProbeProblem when it is not public
  */
 export async function locate(url: URL, { resolve, isPublic }: Addresses): Promise<LookupAddress> {

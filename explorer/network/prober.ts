@@ -14,15 +14,15 @@ interface ProberOptions {
   /** whether addresses in private networks and on this machine are asked as well */
   readonly allowsPrivate: boolean
   readonly addresses?: Addresses
-  /** milliseconds between two looks for an address that is due */
+  /** milliseconds between two checks for a due address */
   readonly pollMs?: number
   /** milliseconds between two requests to one server */
   readonly serverPauseMs?: number
 }
 
-/** At most two addresses begin to be asked in a second. */
+/** At most two probes start per second. */
 const POLL_MS = 500
-/** Asked at the same time. A look-up of a name takes a thread of the pool that files are read with: there are four. */
+/** Most probes at once. A DNS look-up takes one of the four threads that files are read with. */
 const MAX_PROBES = 2
 /** How often an RPC address is asked. */
 const EVERY_MS = 300_000
@@ -30,12 +30,12 @@ const EVERY_MS = 300_000
 const SOON_MS = 60_000
 /** Between two requests to one server, whatever names it has; longer than a request can take, so that there is one at a time. */
 const SERVER_PAUSE_MS = 3_000
-/** How many blocks the one that is asked for is below the newest. */
+/** How far the requested block is below the newest one. */
 const BLOCKS_BELOW = 10
 
 /**
- * Asks the RPC addresses of nodes that sign their reports, in the background. Several explorers over one database share the work: who
- * writes down first that it asks is the one that does.
+ * Asks the RPC addresses of nodes that sign their reports, in the background. Several explorers over one database share the work: the
+ * first one to mark an address as asked probes it.
  */
 export function startProber(options: ProberOptions): { stop(): Promise<void> } {
   const { services, logger, pollMs = POLL_MS, serverPauseMs = SERVER_PAUSE_MS } = options
@@ -61,7 +61,7 @@ export function startProber(options: ProberOptions): { stop(): Promise<void> } {
     const url = new URL(rpc_address)
     let result: { readonly rpc_latency: number | null; readonly rpc_problem: string | null }
     try {
-      // A look-up cannot be ended: a stop does not wait for it.
+      // A look-up cannot be cancelled, so a stop does not wait for it.
       const address = await unlessAborted(stopped.signal, locate(url, addresses))
       if (!takeServer(servers, address.address, performance.now(), serverPauseMs)) return
       const rpc_latency = await probe(url, address, known, stopped.signal)

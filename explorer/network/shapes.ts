@@ -43,3 +43,5 @@ export const network = z.object({
 })
 
 export type NetworkNode = z.infer<typeof node>
+export type NodeDetail = z.infer<typeof nodeDetail>
+export type Network = z.infer<typeof network>

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws'
 
-/** Tells when a node has a new block. */
+/** Reports a node's new blocks. */
 export interface HeadFollower {
   /** Resolves when the node has announced a block since the last call, and after {@link POLL_MS} at the latest. */
   next(): Promise<void>

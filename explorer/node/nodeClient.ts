@@ -10,7 +10,7 @@ export class NodeRefusal extends NodeError {
   readonly code: number
   /** the node's own words */
   readonly reason: string
-  /** what it adds to them: of a call that reverted 0x…, the bytes that it gave back */
+  /** more about it: for a reverted call, the returned bytes as 0x… */
   readonly data: unknown
 
   constructor(method: string, code: number, reason: string, data?: unknown) {
@@ -24,7 +24,7 @@ export class NodeRefusal extends NodeError {
 /** No server listens at the node's address: the node starts, or is down. */
 export class NodeDown extends NodeError {}
 
-/** The answers to a batch, or one of them, are longer than anybody reads. */
+/** The answers to a batch, or one of them, exceed the size limit. */
 export class AnswerTooLong extends NodeError {}
 
 /** One call of a batch. */
@@ -37,7 +37,7 @@ const TIMEOUT_MS = 30_000
 /** Characters of one answer. A batch is at most this long by RPC_RESPONSE_LIMIT's default too. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The RPC of a node: JSON-RPC, CometBFT's methods below /rpc and REST below /cosmos, as anybody reaches them. */
+/** The RPC of a node: JSON-RPC, CometBFT's methods below /rpc and REST below /cosmos, as any client reaches them. */
 export interface NodeClient {
   /**
    * Answers to Ethereum's methods, in the order of the calls.

@@ -14,7 +14,7 @@ export function coinsOf(text: string): bigint {
   return BigInt(amount)
 }
 
-/** Accounts by their texts: the same ones come again and again. */
+/** Parsed accounts by their texts, because the same ones recur. */
 const accounts = new Map<string, Address>()
 const MAX_ACCOUNTS = 65_536
 
@@ -42,7 +42,7 @@ export function isEvm(bytes: Uint8Array): boolean {
   return first >= 0xc0 || (first >= 1 && first <= 4)
 }
 
-/** Whether a block's event is of what modules do before the first transaction. */
+/** Whether modules emitted a block's event before the first transaction. */
 export function isOfBegin({ attributes }: Event): boolean {
   return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
 }

@@ -1,12 +1,12 @@
 import { type NodeClient, NodeRefusal } from './nodeClient.ts'
 
-/** gRPC's code of what does not exist. */
+/** gRPC's code for what does not exist. */
 const NOT_FOUND = 5
 
 type Node = Pick<NodeClient, 'rest'>
 
 /**
- * The answer to GET `path` about the state after the block at `height`; where the node keeps no state that old, about the state now.
+ * The answer to GET `path` about the state after the block at `height`; if the node no longer has that state, about the current one.
  * @returns undefined when there is no such thing in that state
  * @throws NodeError
  */

@@ -3,20 +3,20 @@ import type { Api } from '../api/api.ts'
 import { listBlocks } from '../blocks/queries.ts'
 import { listTransactions } from '../transactions/queries.ts'
 
-/** Clients that listen at the same time: all of them, and one that has many pages open, or is many people behind one address. */
+/** Most open streams: in all, and of one client, which may have many open pages or be many people behind one address. */
 const MAX_LISTENERS = 1_000
 const MAX_OF_CLIENT = 50
-/** Newest blocks and transactions in one update: more is for pages, not for eyes. */
+/** Newest blocks and transactions in one update. */
 const NEWEST = 10
 /** A comment this often keeps proxies from closing a quiet connection. */
 const PING_MS = 15_000
-/** A connection that takes nothing for so long is given up: its place is for others. */
+/** A stream that is not read for this long is closed, to make room for others. */
 const STUCK_MS = 60_000
 
 interface Listener {
   readonly stream: Pick<ServerResponse, 'write' | 'end' | 'destroy' | 'writableNeedDrain'>
   readonly client: string
-  /** since when it has not taken what was sent; undefined: it has taken all */
+  /** since when it has not read what was sent; undefined: it has read everything */
   stuckSinceMs: number | undefined
 }
 
@@ -95,7 +95,7 @@ export function addLive(
     stopListening()
     clearInterval(ping)
     for (const { stream } of open) {
-      // One that takes nothing would never end.
+      // A stream that is not read would never end.
       if (stream.writableNeedDrain) stream.destroy()
       else stream.end()
     }

@@ -13,8 +13,8 @@ const ASSETS = '/assets/'
 const YEAR_MS = 365 * 86_400_000
 
 /**
- * What browsers may do on the pages: nothing inline, nothing from elsewhere, in no frame. Only the public RPC address may be asked, too:
- * what a Cosmos wallet signs is made and sent there by the page (CosmJS). Ethereum wallets ask for themselves.
+ * What browsers may do on the pages: nothing inline, nothing from elsewhere, no frames. The exception is the public RPC address, where the
+ * page builds and sends what a Cosmos wallet signs (CosmJS). Ethereum wallets send their own requests.
  */
 function contentSecurityPolicy(rpcUrl: string | undefined): string {
   return [

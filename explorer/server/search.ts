@@ -9,11 +9,13 @@ import {
 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Api } from '../api/api.ts'
+import { findBlock } from '../blocks/queries.ts'
+import { findPosition } from '../contracts/queries.ts'
 import { findValidator, searchValidators } from '../stake/queries.ts'
 import { searchTokens } from '../tokens/queries.ts'
 import { found } from './shapes.ts'
 
-/** Tokens that a search finds, and validators. */
+/** Most tokens, and most validators, that a search returns. */
 const MAX_NAMED = 10
 
 /** The search over blocks, transactions, accounts, tokens and validators. */
@@ -34,11 +36,7 @@ export function addSearch(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
 
   const search = async (text: string): Promise<z.infer<typeof found>[]> => {
     if (/^[0-9]{1,15}$/.test(text)) {
-      const row = await queries
-        .selectFrom('block')
-        .select('height')
-        .where('height', '=', Number(text))
-        .executeTakeFirst()
+      const row = await findBlock(queries, text)
       return row === undefined ? [] : [{ kind: 'block', id: String(row.height) }]
     }
     if (/^(0x)?[0-9a-f]{64}$/i.test(text)) return searchHash(hexToBytes(text.startsWith('0x') ? text : `0x${text}`))
@@ -75,18 +73,11 @@ export function addSearch(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
   }
 
   const searchHash = async (hash: Uint8Array): Promise<z.infer<typeof found>[]> => {
-    const [transactions, blocks] = await Promise.all([
-      queries.selectFrom('tx').select('hash').where('hash', '=', hash).limit(1).execute(),
-      queries
-        .selectFrom('block')
-        .select('height')
-        .where((where) => where.or([where('hash', '=', hash), where('consensus_hash', '=', hash)]))
-        .limit(1)
-        .execute(),
-    ])
+    const name = bytesToHex(hash)
+    const [position, block] = await Promise.all([findPosition(queries, hash), findBlock(queries, name)])
     return [
-      ...transactions.map(() => ({ kind: 'transaction' as const, id: bytesToHex(hash) })),
-      ...blocks.map(({ height }) => ({ kind: 'block' as const, id: String(height) })),
+      ...(position === undefined ? [] : [{ kind: 'transaction' as const, id: name }]),
+      ...(block === undefined ? [] : [{ kind: 'block' as const, id: String(block.height) }]),
     ]
   }
 }

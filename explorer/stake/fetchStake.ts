@@ -21,11 +21,11 @@ export interface Stake {
 }
 
 export interface StakeState {
-  /** all that there are */
+  /** all validators */
   readonly validators: readonly NodeValidator[]
   /** addresses of consensus keys that may never sign again */
   readonly tombstoned: readonly Uint8Array[]
-  /** those that may have changed, or all of them */
+  /** the delegations that may have changed, or all */
   readonly delegations: readonly Stake[]
   /** whether all other delegations have ended */
   readonly hasAllDelegations: boolean

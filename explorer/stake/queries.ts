@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, keyBytes } from '../../src/primitives/bytes.ts'
 import {
+  cursorPage,
   mergePlaced,
   newestRows,
   type PageRows,
@@ -9,7 +10,6 @@ import {
   readAddressCursor,
   type TextPage,
   type TextPageRequest,
-  textPage,
 } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
@@ -19,12 +19,12 @@ import type { Delegator, StakingEvent, Validator, ValidatorDetail } from './shap
 import type { ValidatorDetail as StoredDetail } from './stakingBook.ts'
 import { newestBlock, RECENT_BLOCKS, signedBlocks, spanOf, UPTIME_BLOCKS } from './uptime.ts'
 
-/* Validators, delegations and what happened to them, as in queries.ts: each list is one walk along an index. */
+/* Validators, delegations and staking events. Each list is one walk along an index. */
 
 type Queries = Kysely<Tables>
 type ValidatorRow = Selectable<Tables['validator']>
 
-/** Validators, those with the most stake first. */
+/** Lists validators, the most stake first. */
 export async function listValidators(
   queries: Queries,
   state: 'active' | 'inactive' | undefined,
@@ -46,7 +46,7 @@ export async function listValidators(
   const part = rows.slice(0, limit)
   const signed = await signedBlocks(queries, part, span)
   const view = (row: ValidatorRow) => viewValidator(row, now.time, signed.get(bytesKey(row.consensus_address))!)
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.tokens)}.${bytesToHex(row.operator)}`)
 }
 
 /** @param address of the operator's account, or of the consensus key */
@@ -69,7 +69,7 @@ export async function searchValidators(
   limit: number,
 ): Promise<readonly { readonly operator: string; readonly moniker: string }[]> {
   const start = Buffer.from(text.toLowerCase())
-  // No UTF-8 text has a byte 0xff: this is above all texts that begin so.
+  // UTF-8 has no byte 0xff, so this is above every text with that prefix.
   const end = Uint8Array.of(...start, 0xff)
   const rows = await queries
     .selectFrom('validator')
@@ -90,7 +90,7 @@ export async function viewDetail(queries: Queries, row: ValidatorRow): Promise<V
       .selectFrom('staking_event')
       .select(({ fn }) => fn.countAll().as('count'))
       .where('validator', '=', row.operator)
-      // Written out, as the index of slashes has it.
+      // A literal, as in the condition of the index of slashes.
       .where('kind', '=', sql.lit('slash'))
       .executeTakeFirstOrThrow(),
     queries
@@ -124,7 +124,7 @@ export async function viewDetail(queries: Queries, row: ValidatorRow): Promise<V
   }
 }
 
-/** Accounts that delegate to it, those with the most first. */
+/** Lists a validator's delegators, the largest first. */
 export async function listDelegators(
   queries: Queries,
   validator: ValidatorRow,
@@ -146,7 +146,7 @@ export async function listDelegators(
     address: toChecksumAddress(row.delegator),
     amount: stakeOf(row.shares, validator).toString(),
   })
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.shares)}.${bytesToHex(row.delegator)}`)
 }
 
 /** Lists an account's delegations, the largest first. An account delegates to few validators. */
@@ -187,7 +187,7 @@ export async function listStakingEvents(
   const rows =
     'delegator' in of
       ? await read(part.where('delegator', '=', of.delegator))
-      : // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+      : // Two walks along two indexes, merged: an `or` of both columns would read either index in full.
         mergePlaced(
           await Promise.all(
             (['validator', 'destination'] as const).map((side) => read(part.where(side, '=', of.validator))),
@@ -238,7 +238,7 @@ function stakeOf(shares: Uint8Array, of: Pick<ValidatorRow, 'tokens' | 'shares'>
 
 function viewValidator(row: ValidatorRow, now: number, letters: string): Validator {
   const { commission } = JSON.parse(row.detail) as StoredDetail
-  // No event reports when all of its stake is free.
+  // No event reports the end of unbonding.
   const status = row.status === 'unbonding' && row.unbonding_time <= now ? 'unbonded' : row.status
   const tokens = bytesToAmount(row.tokens)
   return {
@@ -256,7 +256,7 @@ function viewValidator(row: ValidatorRow, now: number, letters: string): Validat
   }
 }
 
-/** A decimal of the SDK without zeros at its end. */
+/** A decimal of the SDK without trailing zeros. */
 function viewShare(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }

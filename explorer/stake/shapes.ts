@@ -7,7 +7,7 @@ import { STAKING_EVENT_KINDS } from './tables.ts'
 const operator = z
   .string()
   .regex(/^coinvaloper1[02-9ac-hj-np-z]{38}$/)
-  .describe('name of the validator')
+  .describe('operator address of the validator')
 
 const validatorName = z.object({ operator, moniker: z.string() })
 

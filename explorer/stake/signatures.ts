@@ -23,14 +23,14 @@ export interface PowerChange {
 
 type BlockWithCommit = { readonly height: number; readonly consensus: ConsensusBlock }
 
-/** block_id_flag of a signature that is not there, and of one for no block (types/block.go of CometBFT) */
+/** block_id_flag of an absent signature, and of a vote for nil (types/block.go of CometBFT) */
 const FLAG_ABSENT = 1
 const FLAG_NIL = 3
 
 /**
  * Finds the validators that did not sign. A block has the signatures for the block before it. A missing signature has no address: its place
  * in the validator set identifies the validator, so that set is requested. Where the node has deleted the set, no absence is recorded.
- * @param blocks one after the other
+ * @param blocks consecutive ones
  * @throws NodeError
  */
 export async function fetchAbsences(
@@ -87,7 +87,7 @@ export async function fetchSet(node: Pick<NodeClient, 'comet'>, height: number):
   return all
 }
 
-/** Changes of powers that a block decides, which hold from the second one after it on. */
+/** Changes of power that a block decides. They take effect two blocks later. */
 export function powerChanges(height: number, { validator_updates: updates }: BlockResults): readonly PowerChange[] {
   return (updates ?? []).map(({ pub_key: key, power }) => ({
     validator: consensusAddress(key.Sum.value.ed25519),

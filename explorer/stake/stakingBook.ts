@@ -24,7 +24,7 @@ export async function applyStaking(writer: IndexWriter, changes: StakingChanges)
   if (state !== undefined) await writeState(writer, state)
   await addEvents(writer, events)
   await applyAbsences(writer, absences)
-  // The last one of a validator at a height holds.
+  // A validator's last change at a height counts.
   const rows = new Map<string, Row<'validator_power'>>()
   for (const { validator, height, power } of powers)
     rows.set(`${bytesKey(validator)}${height}`, { validator, height, power })
@@ -49,7 +49,7 @@ async function writeState(writer: IndexWriter, state: StakeState): Promise<void>
   }
 }
 
-/** @param delegators by validator, how many delegate to it: is changed */
+/** @param delegators number of delegators by validator; it is updated */
 async function writeDelegations(
   writer: IndexWriter,
   { delegations, hasAllDelegations }: StakeState,
@@ -124,7 +124,7 @@ export interface ValidatorDetail extends Pick<NodeValidator, 'description' | 'co
   readonly minSelfDelegation: string
 }
 
-/** Events name a validator by its consensus key or by its operator; the index has the operator of all that there ever were. */
+/** Events name a validator by its consensus key or by its operator; the index has the operators of all validators, removed ones too. */
 async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEvent[]): Promise<void> {
   if (events.length === 0) return
   const validators = await writer.queries.selectFrom('validator').select(['operator', 'consensus_address']).execute()
@@ -134,7 +134,7 @@ async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEven
   const counts = new Map<number, number>()
   for (const event of events) {
     const { position, kind, isByConsensusKey, destination, delegator, amount, reason } = event
-    // Where an operator acts by authz, another account signs: then no event says whose commission it was.
+    // When an operator acts by authz, another account signs, and no event names the validator.
     if (event.isBySigner && !operators.has(bytesKey(event.validator))) continue
     const validator = isByConsensusKey
       ? (byConsensusKey.get(bytesKey(event.validator)) ?? event.validator)
@@ -156,9 +156,9 @@ async function addEvents(writer: IndexWriter, events: readonly PlacedStakingEven
 }
 
 /**
- * Writes the stake and the powers that an index begins with.
- * @param first its first block
- * @param opening the height after which its balances are those
+ * Writes the stake and the powers at the start of an index.
+ * @param first the first block of the index
+ * @param opening the height of its opening balances
  */
 export async function writeOpeningStake(
   writer: IndexWriter,
@@ -166,7 +166,7 @@ export async function writeOpeningStake(
   first: number,
   opening: number,
 ): Promise<void> {
-  // The genesis itself cannot be asked for: block 1 has changed nothing that is not told again.
+  // The state before block 1 cannot be queried. The changes of block 1 are written again with its events.
   const state = await fetchAllStake(node, Math.max(opening, first))
   const powers = (await fetchSet(node, first)).map(({ address, voting_power: power }): PowerChange => {
     return { validator: Buffer.from(address, 'hex'), height: first, power: Number(power) }

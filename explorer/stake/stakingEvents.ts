@@ -19,10 +19,10 @@ type StakingEventKind = (typeof STAKING_EVENT_KINDS)[number]
 
 export interface StakingEvent {
   readonly kind: StakingEventKind
-  /** 20 bytes: its operator's account; of slashes and jailings the address of its consensus key */
+  /** 20 bytes: the operator's account; for slashes and jailings the address of the consensus key */
   readonly validator: Uint8Array
   readonly isByConsensusKey: boolean
-  /** Whether only the signature of the transaction tells which validator it is. */
+  /** Whether only the transaction's signer identifies the validator. */
   readonly isBySigner?: boolean
   /** where a redelegation goes to */
   readonly destination?: Uint8Array
@@ -37,7 +37,7 @@ export interface PlacedStakingEvent extends StakingEvent {
   readonly position: number
 }
 
-/** keccak256 of `ValidatorUnjailed(address)`, which the precompile of x/slashing logs: there is no event of the module. */
+/** keccak256 of `ValidatorUnjailed(address)`, which the precompile of x/slashing logs, as the module has no event for it. */
 const UNJAILED_TOPIC = '0x9390b453426557da5ebdc31f19a37753ca04addf656d32f35232211bb2af3f19'
 const SLASHING_PRECOMPILE = '0x0000000000000000000000000000000000000806'
 const UNJAIL_MESSAGE = '/cosmos.slashing.v1beta1.MsgUnjail'
@@ -68,7 +68,7 @@ export function blockStakingEvents(block: StakingBlock): readonly PlacedStakingE
 /**
  * Reads the changes of stake from the events of a transaction, or of the start or end of a block (x/staking, x/distribution and
  * x/slashing, types/events.go of each). Precompiles cause the same events as messages.
- * @param actor who signed the transaction: acts where nothing else says who does; undefined at start and end of blocks
+ * @param actor the signer, who acts unless an event names another account; undefined at the start and end of blocks
  * @param logs of an EVM transaction
  */
 export function stakingEvents(
@@ -77,7 +77,7 @@ export function stakingEvents(
   logs: Receipt['logs'] = [],
 ): readonly StakingEvent[] {
   const found: StakingEvent[] = []
-  /** by validator, who withdrew rewards last: every change of a delegation starts with that */
+  /** by validator, the account that last withdrew rewards: every change of a delegation starts with that */
   const withdrawers = new Map<string, Uint8Array>()
   for (const { type, attributes } of events) {
     const value = (name: string): string => attributes.find(({ key }) => key === name)?.value ?? ''

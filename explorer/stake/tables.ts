@@ -1,9 +1,9 @@
 import { bytes, defineTable, int, nullable, text } from '../database/defineTable.ts'
 
-/* Validators, delegations, what happened to them, and the blocks that validators did not sign. */
+/* Validators, delegations, staking events, and the blocks that validators did not sign. */
 
 export const STAKE_TABLES = {
-  /** A validator that there is, or was. */
+  /** Validators, removed ones too. */
   validator: defineTable({
     since: '0008_staking',
     columns: {
@@ -11,20 +11,20 @@ export const STAKE_TABLES = {
       operator: bytes,
       /** 20 bytes: the address of its consensus key */
       consensus_address: bytes,
-      /** acoin that are delegated to it */
+      /** delegated acoin */
       tokens: bytes,
       /** 10^-18 shares, of all its delegations */
       shares: bytes,
       /** accounts that delegate to it */
       delegators: int,
-      /** bonded, unbonding or unbonded; removed: there is no such validator any more */
+      /** bonded, unbonding or unbonded; removed: the validator no longer exists */
       status: text,
       is_jailed: int,
       /** 1: permanently jailed, because it signed two blocks of one height */
       is_tombstoned: int,
-      /** when its stake is free, where it is unbonding */
+      /** when its unbonding ends */
       unbonding_time: int,
-      /** in lower case, as bytes: they sort in the same way in every database */
+      /** lower case, as bytes, which every database sorts alike */
       moniker_key: bytes,
       /** JSON: as `/cosmos/staking/v1beta1/validators/{operator}` shows description, commission and its smallest self-delegation */
       detail: text,
@@ -74,11 +74,11 @@ export const STAKE_TABLES = {
       staking_event_validator: { columns: ['validator', 'position', 'ordinal'] },
       staking_event_delegator: { columns: ['delegator', 'position', 'ordinal'] },
       staking_event_destination: { columns: ['destination', 'position', 'ordinal'] },
-      // For how often a validator was slashed, of its many events.
+      // To count a validator's slashes among its many events.
       staking_event_slash: { columns: ['validator'], where: "kind = 'slash'", since: '0011_slashes' },
     },
   }),
-  /** Blocks one after the other that a validator should have signed and did not. */
+  /** Runs of consecutive blocks that a validator should have signed and did not. */
   absence: defineTable({
     since: '0008_staking',
     columns: {
@@ -125,5 +125,5 @@ export const STAKING_EVENT_KINDS = [
   'unjail',
 ] as const
 
-/** No vote came in time, or one for no block. */
+/** absent: no vote came in time; nil: it voted nil. */
 export const ABSENCE_KINDS = { absent: 1, nil: 2 } as const

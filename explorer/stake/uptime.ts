@@ -1,11 +1,11 @@
 import type { Kysely, Selectable } from 'kysely'
 import { bytesKey } from '../../src/primitives/bytes.ts'
-import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
+import { cursorPage, type NumberPage, type NumberPageRequest } from '../api/cursors.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Absence } from './shapes.ts'
 import { ABSENCE_KINDS } from './tables.ts'
 
-/* Which blocks validators have signed. The index has those that they have not, and when they were in the validator set. */
+/* Which blocks validators have signed. The index has the blocks that they missed, and when they were in the validator set. */
 
 type Queries = Kysely<Tables>
 type ValidatorRow = Selectable<Tables['validator']>
@@ -14,13 +14,13 @@ type ValidatorRow = Selectable<Tables['validator']>
 export const RECENT_BLOCKS = 100
 export const UPTIME_BLOCKS = 10_000
 
-/** The blocks whose signatures are known: the newest one's come with the next. */
+/** Blocks whose signatures are known. Those of the newest block come with the next block. */
 interface Span {
   readonly first: number
   readonly last: number
 }
 
-/** Blocks that it should have signed and did not, as runs, the newest first. */
+/** Lists the runs of blocks that a validator should have signed and did not, the newest first. */
 export async function listAbsences(
   queries: Queries,
   consensusAddress: Uint8Array,
@@ -34,10 +34,10 @@ export async function listAbsences(
     .orderBy('last_height', 'desc')
     .limit(limit + 1)
     .execute()
-  const items = rows.slice(0, limit).map(({ first_height: first, last_height: last, kind }) => {
-    return { first, last, kind: kind === ABSENCE_KINDS.nil ? ('nil' as const) : ('absent' as const) }
-  })
-  return { items, next: rows.length > limit ? rows[limit - 1]!.last_height : null }
+  const view = ({ first_height: first, last_height: last, kind }: (typeof rows)[number]): Absence => {
+    return { first, last, kind: kind === ABSENCE_KINDS.nil ? 'nil' : 'absent' }
+  }
+  return cursorPage(rows, limit, view, ({ last_height: last }) => last)
 }
 
 /** The newest block in the index, and the first one. */
@@ -52,7 +52,7 @@ export async function newestBlock(
   return { height: row?.height ?? 0, time: row?.time ?? 0, firstHeight: row?.first_height ?? 1 }
 }
 
-/** The newest blocks whose signatures are known, so many at most. */
+/** The newest blocks whose signatures are known, at most `blocks` of them. */
 export function spanOf(
   { height, firstHeight }: { readonly height: number; readonly firstHeight: number },
   blocks: number,

@@ -2,6 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import {
+  cursorPage,
   mergePlaced,
   newestRows,
   type PageRows,
@@ -9,7 +10,6 @@ import {
   readAddressCursor,
   type TextPage,
   type TextPageRequest,
-  textPage,
 } from '../api/cursors.ts'
 import { viewAmount } from '../api/views.ts'
 import { amountToBytes } from '../database/amount.ts'
@@ -19,7 +19,7 @@ import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './shapes.t
 import { TOKEN_KINDS } from './tables.ts'
 import { searchKey } from './tokenNames.ts'
 
-/* Lists of tokens, as in queries.ts. */
+/* Tokens, holders and transfers. Each list is one walk along an index. */
 
 type Queries = Kysely<Tables>
 
@@ -36,7 +36,7 @@ const KINDS = Object.fromEntries(Object.entries(TOKEN_KINDS).map(([name, kind]) 
   Record<number, Token['kind']>
 >
 
-/** Tokens, those with the most holders first. */
+/** Lists tokens, the most holders first. */
 export async function listTokens(queries: Queries, { limit, before }: TextPageRequest): Promise<TextPage<Token>> {
   const [holders, address] = readAddressCursor(before)
   const rows = await selectTokens(queries)
@@ -51,7 +51,7 @@ export async function listTokens(queries: Queries, { limit, before }: TextPageRe
     .orderBy('token.address', 'desc')
     .limit(limit + 1)
     .execute()
-  return textPage(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
+  return cursorPage(rows, limit, viewToken, (row) => `${row.holders}.${bytesToHex(row.token)}`)
 }
 
 export async function findToken(queries: Queries, address: Uint8Array): Promise<Token | undefined> {
@@ -59,7 +59,7 @@ export async function findToken(queries: Queries, address: Uint8Array): Promise<
   return row === undefined ? undefined : viewToken(row)
 }
 
-/** Holders of a token, those with the most first. */
+/** Lists the holders of a token, the largest first. */
 export async function listHolders(
   queries: Queries,
   token: Uint8Array,
@@ -82,10 +82,10 @@ export async function listHolders(
     address: toChecksumAddress(row.holder),
     amount: viewAmount(row.amount),
   })
-  return textPage(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
+  return cursorPage(rows, limit, view, (row) => `${viewAmount(row.amount)}.${bytesToHex(row.holder)}`)
 }
 
-/** Tokens of an account, in the order of their addresses from the last. */
+/** Lists an account's tokens by address, in descending order. */
 export async function listHoldings(
   queries: Queries,
   holder: Uint8Array,
@@ -104,17 +104,17 @@ export async function listHoldings(
     .limit(limit + 1)
     .execute()
   const view = (row: (typeof rows)[number]) => ({ token: viewName(row), amount: viewAmount(row.amount) })
-  return textPage(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
+  return cursorPage(rows, limit, view, (row) => `0.${bytesToHex(row.token)}`)
 }
 
-/** Whose transfers: of a token, of an account, or of one transaction. */
+/** Transfers of a token, of an account, or of one transaction. */
 export interface TransferFilter {
   readonly token?: Uint8Array
   readonly account?: Uint8Array
   readonly position?: number
 }
 
-/** Transfers from the newest to the oldest. */
+/** Lists transfers, the newest first. */
 export async function listTokenTransfers(
   queries: Queries,
   { token, account, position }: TransferFilter,
@@ -124,7 +124,7 @@ export async function listTokenTransfers(
   if (token !== undefined) part = part.where('token', '=', token)
   if (position !== undefined) part = part.where('position', '=', position)
   if (account === undefined) return placePage(await selectTransfers(queries, part).execute(), shown.limit, viewTransfer)
-  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+  // Two walks along two indexes, merged: an `or` of both columns would read either index in full.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) =>
       selectTransfers(queries, part.where(side, '=', account)).execute(),
@@ -133,13 +133,13 @@ export async function listTokenTransfers(
   return placePage(mergePlaced(found), shown.limit, viewTransfer)
 }
 
-/** Matches of one kind that are looked at. */
+/** Most matches of one kind that are read. */
 const MAX_FOUND = 100
 
-/** Tokens whose name or symbol begins with a text, those with the most holders first. */
+/** Tokens whose name or symbol begins with a text, the most holders first. */
 export async function searchTokens(queries: Queries, text: string, limit: number): Promise<readonly Token[]> {
   const start = searchKey(text)
-  // No UTF-8 text has a byte 0xff: this is above all texts that begin so.
+  // UTF-8 has no byte 0xff, so this is above every text with that prefix.
   const end = Uint8Array.of(...start, 0xff)
   const found = await Promise.all(
     (['token_name.symbol_key', 'token_name.name_key'] as const).map((key) =>

@@ -13,7 +13,7 @@ export const TOKEN_TABLES = {
       /** accounts with a balance */
       holders: int,
       transfers: int,
-      /** minted less burnt, of all ids */
+      /** minted minus burnt, all ids together */
       supply: bytes,
       /** of its newest transfer */
       position: int,
@@ -34,9 +34,9 @@ export const TOKEN_TABLES = {
       sender: nullable(bytes),
       /** null: burnt */
       recipient: nullable(bytes),
-      /** 1 of an ERC-721 token */
+      /** 1 for an ERC-721 token */
       amount: bytes,
-      /** 32 bytes; empty of an ERC-20 token */
+      /** 32 bytes; empty for an ERC-20 token */
       token_id: bytes,
     },
     key: ['position', 'ordinal'],
@@ -74,7 +74,7 @@ export const TOKEN_TABLES = {
       name: nullable(text),
       symbol: nullable(text),
       decimals: nullable(int),
-      /** in lower case, as bytes: they sort in the same way in every database */
+      /** lower case, as bytes, which every database sorts alike */
       name_key: bytes,
       symbol_key: bytes,
     },

@@ -214,7 +214,7 @@ interface Change {
   readonly id: Uint8Array
 }
 
-/** The balances that a transfer changes: of all that either side has of the token, and of the id. */
+/** The balances that a transfer changes: each side's total of the token, and its balance of the id. */
 function changesOf({ token, sender, recipient, amount, id }: TokenTransfer): readonly Change[] {
   const changes: Change[] = []
   const add = (holder: Address | undefined, change: bigint): void => {
@@ -228,7 +228,7 @@ function changesOf({ token, sender, recipient, amount, id }: TokenTransfer): rea
   return changes
 }
 
-/** Makes amounts that cannot be ones that can, and marks their tokens. */
+/** Bounds impossible amounts, and marks their tokens as not exact. */
 function settle(touched: ReadonlySet<TokenBalance | Token>): void {
   for (const one of touched) {
     const amount = 'supply' in one ? one.supply : one.amount

@@ -8,13 +8,13 @@ import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nod
 const AT_ONCE = 10
 /** Gas of a question: enough for any proxy, and too little to keep a node busy or to make an answer of a megabyte. */
 const QUESTION_GAS = 300_000
-/** Bytes of an answer that are looked at. */
+/** Bytes of an answer that are read. */
 const MAX_ANSWER = 4_096
 /** Characters of a name that are stored. */
 const MAX_NAME = 64
 /** Decimals of a number of 256 bits. */
 const MAX_DECIMALS = 77
-/** The node's code for clients that ask too much: what it refuses so is asked again. */
+/** The node's error code for too many requests, which are sent again later. */
 const LIMIT_EXCEEDED = -32_005
 /** Invisible characters, and those that change the direction of the text around them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
@@ -57,7 +57,7 @@ export async function describeTokens({
   await database.write((writer) => writer.replace('token_name', rows))
 }
 
-/** The row of token_name of a token that has given these answers. */
+/** The row of token_name of a token whose contract returned these answers. */
 export function nameRow(
   address: Uint8Array,
   name: Uint8Array,
@@ -77,7 +77,7 @@ export function nameRow(
   }
 }
 
-/** By what a name is searched: see the table `token_name`. */
+/** The key by which a name is searched: see the table `token_name`. */
 export function searchKey(text: string): Uint8Array {
   return new TextEncoder().encode(text.toLowerCase())
 }

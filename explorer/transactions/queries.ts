@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import type { NumberPage, NumberPageRequest } from '../api/cursors.ts'
+import { cursorPage, type NumberPage, type NumberPageRequest } from '../api/cursors.ts'
 import { viewAmount, viewTime } from '../api/views.ts'
 import { beginPosition, endPosition, heightOf, transactionIndexOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
@@ -63,8 +63,13 @@ export async function listTransactions(
     .orderBy('position', 'desc')
     .limit(limit + 1)
     .execute()
-  const items = await withTimes(queries, rows.slice(0, limit))
-  return { items: items.map(viewTransaction), next: rows.length > limit ? rows[limit - 1]!.position : null }
+  const { items, next } = cursorPage(
+    rows,
+    limit,
+    (row) => row,
+    ({ position }) => position,
+  )
+  return { items: (await withTimes(queries, items)).map(viewTransaction), next }
 }
 
 /** Adds the times of their blocks. */

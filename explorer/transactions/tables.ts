@@ -9,11 +9,11 @@ export const TRANSACTION_TABLES = {
       hash: bytes,
       /** see {@link TX_KINDS} */
       kind: int,
-      /** 1: it did what it should; 0: it failed and paid its fee */
+      /** 1: successful; 0: failed, only its fee was charged */
       is_ok: int,
-      /** who signed it; of a native one the first signer */
+      /** the signer; the first one of a native transaction */
       sender: bytes,
-      /** of an EVM transaction: whom it went to, null when it created a contract */
+      /** recipient of an EVM transaction; null: it created a contract */
       recipient: nullable(bytes),
       /** acoin that it moved from sender to recipient */
       value: bytes,

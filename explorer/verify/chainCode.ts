@@ -24,7 +24,7 @@ export interface Creation {
 type Queries = Kysely<Tables>
 
 /**
- * Reads the code of a contract: as it is now from the node, and what created it by the index.
+ * Reads the current code of a contract from the node, and the code that created it by the index.
  * @throws NodeError when the node cannot be asked
  */
 export async function readChainCode(queries: Queries, node: NodeClient, address: Uint8Array): Promise<ChainCode> {
@@ -93,7 +93,7 @@ async function trace(node: NodeClient, hash: Uint8Array): Promise<unknown> {
   }
 }
 
-/** The input of the call with this number in the tree, callers before those that they call, when it created the contract. */
+/** The input of the call with this number in the tree (each caller before its callees), if it created the contract. */
 function findInTrace(root: unknown, ordinal: number, address: string): Uint8Array | undefined {
   let left = ordinal
   const open: unknown[] = [root]

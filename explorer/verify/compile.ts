@@ -79,7 +79,7 @@ export class CompileError extends Error {
 
 const CHILD = fileURLToPath(explorerEntry('compilerProcess'))
 const WASM_PAGE_KIB = 64
-/** Characters of an error that anybody gets to see. */
+/** Longest error message for clients, in characters. */
 const MAX_MESSAGE = 4_000
 const NO_MEMORY = 'the compiler ran out of memory: verify smaller sources, or ask the operator to raise its limit'
 /** Lower than that of the explorer and of a node on the same machine. */
@@ -156,14 +156,16 @@ function run(
       failure ??= error
       child.kill('SIGKILL')
     }
-    const timer = setTimeout(() => end(new CompileError(`compiling takes longer than ${timeMs / 1000} s`)), timeMs)
+    const tooSlow = `compiling takes longer than ${timeMs / 1000} s: verify smaller sources, or ask the operator to raise the limit`
+    const timer = setTimeout(() => end(new CompileError(tooSlow)), timeMs)
     const onStop = (): void => end(new CompileError('the explorer was stopped'))
     stop?.addEventListener('abort', onStop)
     if (stop?.aborted === true) onStop()
     child.stdout.on('data', (part: Buffer) => {
       length += part.length
-      if (length > outputBytes) end(new CompileError(`the compiler's output is larger than ${outputBytes} bytes`))
-      else parts.push(part)
+      if (length <= outputBytes) parts.push(part)
+      else
+        end(new CompileError(`the compiler's output is larger than ${outputBytes} bytes: name the contract to verify`))
     })
     child.stderr.on('data', (part: Buffer) => {
       if (problem.length < MAX_MESSAGE) problem += part.toString('latin1')
@@ -199,6 +201,6 @@ function lowerPriority(pid: number): void {
 /** Clients do not get the child's stack; but the message says when the memory was too small. */
 function stoppedBy(code: number | null, signal: string | null, problem: string): string {
   if (/memory|OOM/i.test(problem) || signal === 'SIGABRT') return NO_MEMORY
-  if (/call stack/i.test(problem)) return 'the sources are nested too deeply for the compiler'
+  if (/call stack/i.test(problem)) return 'the sources are nested too deeply for the compiler: verify simpler sources'
   return `the compiler stopped without output (${signal ?? `exit code ${code}`})`
 }

@@ -19,7 +19,7 @@ runInContext(received.toString('utf8', 4, end), context, { filename: 'soljson.js
 context.input = received.toString('utf8', end)
 /*
  * As solc's own wrapper calls it, but without callbacks: an import that is not among the sources is an error. Compilers before 0.5 have
- * `compileStandard`, those before 0.6 `_malloc` in place of `solidity_alloc`.
+ * `compileStandard`, those before 0.6 `_malloc` instead of `solidity_alloc`.
  */
 const output: unknown = runInContext(
   `(() => {

@@ -26,7 +26,7 @@ export interface Compilers {
   load(version: string, stop?: AbortSignal): Promise<Uint8Array>
 }
 
-/** A compiler of the list cannot be had now. The message is for the operator and tells what to do. */
+/** A listed compiler is not available now. The message tells the operator what to do. */
 export class CompilerMissing extends Error {
   override readonly name = 'CompilerMissing'
 }
@@ -37,7 +37,7 @@ export const INSTALLED_COMPILER = {
   sha256: '221d7a667378b5068d913e75fe092507e061363cd1d23b64c49ae82febabad4c',
 } as const
 
-/** The longest compiler has 34 MB. */
+/** The largest compiler has 34 MB. */
 const MAX_COMPILER_BYTES = 64 * 1024 * 1024
 const DOWNLOAD_MS = 300_000
 
@@ -121,12 +121,14 @@ async function load(
     throw new CompilerMissing(
       cached === undefined
         ? `the compiler ${name} is not in ${cache}: put ${own} there, or set EXPLORER_COMPILER_MIRROR`
-        : `the sha256 of ${path} differs from the list of compilers`,
+        : `the sha256 of ${path} differs from the list of compilers: delete the file, or correct EXPLORER_COMPILERS`,
     )
   }
   const bytes = await download(new URL(own, mirror.endsWith('/') ? mirror : `${mirror}/`), stop)
   if (sha256Of(bytes) !== sha256) {
-    throw new CompilerMissing(`the sha256 of the mirror's ${own} differs from the list of compilers`)
+    throw new CompilerMissing(
+      `the sha256 of the mirror's ${own} differs from the list of compilers: correct EXPLORER_COMPILERS or EXPLORER_COMPILER_MIRROR`,
+    )
   }
   await mkdir(cache, { recursive: true, mode: 0o700 })
   // Renamed when it is complete: other explorers may read it.
@@ -164,7 +166,9 @@ async function download(url: URL, stop: AbortSignal | undefined): Promise<Uint8A
   } catch (error) {
     const { cause } = error as Error
     const reason = cause instanceof Error ? cause.message : (error as Error).message
-    throw new CompilerMissing(`cannot download ${url.href} (${reason})`)
+    throw new CompilerMissing(
+      `cannot download ${url.href} (${reason}): check EXPLORER_COMPILER_MIRROR, or put the file into EXPLORER_COMPILER_CACHE`,
+    )
   }
 }
 

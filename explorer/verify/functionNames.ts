@@ -17,7 +17,7 @@ export type FindFunctionNames = (calls: readonly NamedCall[]) => Promise<(call: 
 type Names = ReadonlyMap<string, string>
 
 /** Characters that are cached for later calls: names, and keys of contracts, as some have no function. */
-const MAX_KEPT = 8 * 1024 * 1024
+const MAX_CACHED = 8 * 1024 * 1024
 const SELECTOR_LENGTH = 10
 const NO_NAMES: Names = new Map()
 
@@ -30,14 +30,14 @@ export function createFunctionNames(databases: Databases): FindFunctionNames {
     cached.set(key, { names, size })
     total += size
     for (const [oldest, entry] of cached) {
-      if (total <= MAX_KEPT) break
+      if (total <= MAX_CACHED) break
       cached.delete(oldest)
       total -= entry.size
     }
   }
 
   const namesOf = async (contract: Awaited<ReturnType<typeof listVerified>>[number]): Promise<Names> => {
-    // Better sources may take the place of these: that is another time.
+    // Better sources may replace these; then the time is another.
     const key = `${contract.number}.${contract.verifiedAtMs}`
     const known = cached.get(key)
     if (known !== undefined) {

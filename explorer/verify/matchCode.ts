@@ -32,7 +32,7 @@ export interface CodeMatch {
   readonly transformationValues: TransformationValues
 }
 
-/** A code of the chain, and what solc made. */
+/** Code on the chain, and solc's output for the sources. */
 interface Compared {
   readonly onchain: Uint8Array
   readonly compiled: CompiledCode
@@ -40,7 +40,7 @@ interface Compared {
   readonly changed: () => Promise<CompiledCode | undefined>
 }
 
-/** PUSH20, with which the code of a library begins: its own address follows, so that it notices direct calls. */
+/** PUSH20, the first instruction of a library: its own address follows, by which it notices direct calls. */
 const PUSH20 = 0x73
 const ADDRESS_BYTES = 20
 /** Fewest bytes of a constructor's argument. */

@@ -19,7 +19,7 @@ export const VERIFICATION_TABLES = {
       /** see {@link MATCH_LEVELS} */
       runtime_match: int,
       creation_match: int,
-      /** grows with what is known: a lower one never replaces a higher one */
+      /** higher for better matches: a lower score never replaces a higher one */
       score: int,
       /** milliseconds since 1970 */
       verified_at: int,
@@ -39,7 +39,7 @@ export const VERIFICATION_TABLES = {
       address: bytes,
       /** milliseconds since 1970, as all times here */
       started_at: int,
-      /** when the explorer that works on it last said so: one that has ended says so no more */
+      /** when the explorer that works on it last reported; after it has ended, nothing reports */
       alive_at: int,
       /** null: it waits, or is under way */
       finished_at: nullable(int),
@@ -71,5 +71,5 @@ export const VERIFICATION_TABLES = {
   }),
 } as const
 
-/** How much of a code is that of the sources, as Sourcify calls it. */
+/** How well code matches the sources, in Sourcify's terms. */
 export const MATCH_LEVELS = { none: 0, match: 1, exact_match: 2 } as const

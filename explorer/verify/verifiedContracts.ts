@@ -140,7 +140,7 @@ export async function listVerified(
         verifiedAtMs: row.verified_at,
       })
     }
-    // SQLite answers at once: others are served between the parts.
+    // SQLite's queries block this thread: other requests are served between the parts.
     await setImmediate()
   }
   return found

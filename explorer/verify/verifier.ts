@@ -11,7 +11,7 @@ import { MATCH_LEVELS } from './tables.ts'
 import { findVerified, matchOf, storeVerified } from './verifiedContracts.ts'
 import { VerificationFailure, type VerificationRequest, verifyContract } from './verifyContract.ts'
 
-/** A request that was taken, as it stands now. */
+/** The state of an accepted request. */
 export interface VerificationJob {
   readonly id: string
   readonly address: Uint8Array
@@ -83,7 +83,7 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
   const open = new Map<string, OpenJob>()
   /** those of them that are in the database, and not begun */
   const waiting: OpenJob[] = []
-  /** of the job that is under way, or was last */
+  /** round of the current job, or of the last one */
   let round = 0
   let isWorking = false
   let work: Promise<void> = Promise.resolve()
@@ -152,7 +152,7 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
         const message = 'too many contracts are waiting for verification: try again in a minute'
         return { status: 429, code: 'too_many_requests', message }
       }
-      // In the list before anything waits: others come in the meantime.
+      // In the list before the first await, because other requests may arrive meanwhile.
       const job: OpenJob = { id: randomUUID(), request, client, digest, round: Math.max(round, nextRound(own)) }
       open.set(job.id, job)
       try {

@@ -61,7 +61,10 @@ export async function verifyContract(request: VerificationRequest, parts: Verify
   const { address, input, version, wanted } = request
   const chain = await fromNode(() => readChainCode(parts.queries, parts.node, address))
   if (chain.runtime.length === 0) {
-    throw new VerificationFailure('contract_not_deployed', `there is no contract at ${bytesToHex(address)}`)
+    throw new VerificationFailure(
+      'contract_not_deployed',
+      `there is no contract at ${bytesToHex(address)}: check the address`,
+    )
   }
   const solc = await loadCompiler(version, parts)
   const startMs = performance.now()
@@ -155,7 +158,8 @@ async function loadCompiler(version: string, { compilers, stop, warn }: VerifyPa
   } catch (error) {
     if (!(error instanceof CompilerMissing)) throw error
     warn(error)
-    throw new VerificationFailure('unsupported_compiler_version', `the explorer cannot get the compiler ${version} now`)
+    const text = `the explorer cannot get the compiler ${version} now: try again later, or ask the operator`
+    throw new VerificationFailure('unsupported_compiler_version', text)
   }
 }
 

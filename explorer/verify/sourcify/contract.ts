@@ -84,8 +84,9 @@ async function viewDeployment(queries: Kysely<Tables>, position: number | null):
 }
 
 /**
- * Selects the requested fields of a contract: `fields` or `omit`, names with commas, a field of a field behind a point; `fields=all` for everything.
- * @param always the fields of {@link viewBriefly}
+ * Selects fields of a contract by Sourcify's query parameters `fields` or `omit`: comma-separated names, `compilation.language` for a field
+ * within another. `fields=all` selects all of them.
+ * @param always the fields of {@link viewBriefly}, which every answer has
  * @throws FieldError
  */
 export function selectFields(contract: View, always: View, { fields, omit }: Readonly<Record<string, unknown>>): View {

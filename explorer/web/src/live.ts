@@ -5,7 +5,7 @@ import { type Block, blocksQuery, type Status, statusQuery, type Transaction, tr
 /** Newest blocks and transactions that one update has. */
 export const NEWEST = 10
 
-/** Pause before the next attempt after an answer that is not a stream: too many clients listen. */
+/** Pause before the next attempt when the answer is not a stream, because too many clients listen. */
 const AGAIN_MS = 10_000
 
 /**

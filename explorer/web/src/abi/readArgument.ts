@@ -69,7 +69,10 @@ function readStruct(parameter: AbiParameter, value: unknown): unknown {
   if (typeof value !== 'object' || value === null)
     throw new Error('JSON such as {"name": "value"}, or a list of the values')
   const missing = components.find(({ name }) => !Object.hasOwn(value, name ?? ''))
-  if (missing !== undefined) throw new Error(`an object with the field ${missing.name ?? 'that the ABI names'}`)
+  if (missing !== undefined) {
+    const field = missing.name === undefined ? '' : ` with the field ${missing.name}`
+    throw new Error(`an object${field}, or a list of ${components.length} values`)
+  }
   return toStruct(
     components,
     components.map(({ name }) => (value as Named)[name ?? '']),

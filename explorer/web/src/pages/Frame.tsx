@@ -31,7 +31,7 @@ export function Frame() {
   )
 }
 
-/** The pages that one goes to, by what one looks for. */
+/** The pages of the menu, by topic. */
 const GROUPS = [
   {
     name: 'Chain',

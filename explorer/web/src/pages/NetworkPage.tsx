@@ -65,7 +65,7 @@ function lagName(from: number, to: number | null): string {
   return to === null ? `${formatNumber(from)} or more` : `${from} to ${to}`
 }
 
-/** Versions that have a bar of their own: anybody can make up some more. */
+/** Most versions with a bar of their own: nodes can report any text. */
 const MAX_BARS = 8
 
 function Bars({

@@ -104,7 +104,7 @@ export function ValidatorPage() {
   )
 }
 
-/** Texts of a stranger: never a link, whatever they look like. */
+/** Untrusted text: never a link, even if it looks like one. */
 function shownOrNothing(text: string) {
   return text === '' ? undefined : <span className="named">{text}</span>
 }

@@ -23,7 +23,7 @@ export function Card({
   )
 }
 
-/** Names and values, one a line. Without a value a line is left out. */
+/** Names and values, one per line. Entries without a value are left out. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }) {
   return (
     <dl className="facts">

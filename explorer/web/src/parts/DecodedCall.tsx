@@ -1,12 +1,12 @@
 import type { Decoded } from '../abi/decode.ts'
 import { AddressLink } from './Names.tsx'
 
-/* Calls, logs and errors by their names. Values are data of strangers: they are shown as text. */
+/* Calls, logs and errors by their names. Values are untrusted data, shown as text. */
 
 /** Entries of a list that are shown. */
 const MAX_ENTRIES = 50
 
-/** A name with its fields, one a line. What has no name is its fields alone. */
+/** A name with its fields, one per line; the fields alone if there is no name. */
 export function DecodedFields({ decoded }: { readonly decoded: Decoded }) {
   return (
     <div className="decoded">

@@ -76,7 +76,7 @@ export function TransactionCalls({ transaction }: { readonly transaction: Transa
   )
 }
 
-/** Deeper calls are not moved further to the side: a screen has an end. */
+/** Deeper calls are not indented further, because a screen is only so wide. */
 const MAX_INDENT = 10
 const INDENT_REM = 0.9
 

@@ -41,10 +41,27 @@ function CursorPages<T, K extends QueryKey, C extends number | string>({
 }: CursorPagesProps<T, K, C>) {
   const { place, show } = useListPlace(name)
   const { data, error } = useQuery(query(place.cursor))
-  if (error !== null) return <Note>{error.message}</Note>
+  const isNewest = place.cursor === undefined
+  const newest = (
+    <button type="button" disabled={isNewest} onClick={() => show(NEWEST)}>
+      Newest
+    </button>
+  )
+  if (error !== null) {
+    // The address may hold a cursor of another list: there must be a way back.
+    return (
+      <>
+        <Note>{error.message}</Note>
+        {!isNewest && (
+          <nav className="pages" aria-label="Pages of the list">
+            {newest}
+          </nav>
+        )}
+      </>
+    )
+  }
   if (data === undefined) return <Note>Loading …</Note>
   const lacking = note?.(data)
-  const isNewest = place.cursor === undefined
   if (data.items.length === 0 && isNewest) return lacking ?? <Note>{empty}</Note>
   const { next } = data
   return (
@@ -53,9 +70,7 @@ function CursorPages<T, K extends QueryKey, C extends number | string>({
       {children(data.items)}
       {(!isNewest || next !== null) && (
         <nav className="pages" aria-label="Pages of the list">
-          <button type="button" disabled={isNewest} onClick={() => show(NEWEST)}>
-            Newest
-          </button>
+          {newest}
           <button type="button" disabled={place.newer.length === 0} onClick={() => show(newerPage(place))}>
             Newer
           </button>

@@ -16,7 +16,7 @@ interface Contract {
   readonly abi: Abi
 }
 
-/** The functions of a verified contract that change nothing, asked of the network's RPC address by the browser itself. */
+/** The functions of a verified contract that change nothing. The browser calls them at the network's RPC address. */
 export function ReadTab({ address, abi }: Contract) {
   const { data: status } = useQuery(statusQuery)
   const rpcUrl = status?.publicRpcUrl ?? undefined

@@ -11,7 +11,7 @@ const PATHS = {
   validator: '/validator/',
 } as const satisfies Record<Found['kind'], string>
 
-/** The search: Enter goes to what the text names, or shows all that have this name. The key / puts the cursor into it. */
+/** The search: Enter opens the only result, or lists several. The key / moves the focus to it. */
 export function Search() {
   const navigate = useNavigate()
   const input = useRef<HTMLInputElement>(null)

@@ -1,4 +1,4 @@
-/** Which of the newest blocks a validator signed: one bar a block, the newest at the right. See `recentBlocks` of the API. */
+/** Which of the newest blocks a validator signed: one bar per block, the newest at the right. See `recentBlocks` of the API. */
 export function Signatures({ letters, isWide = false }: { readonly letters: string; readonly isWide?: boolean }) {
   const bars = [...letters]
   const count = (letter: string): number => bars.filter((own) => own === letter).length

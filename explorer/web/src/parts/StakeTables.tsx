@@ -8,7 +8,7 @@ import { Facts, Note } from './Card.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 import { TextPages } from './Pages.tsx'
 
-/* Stake of an account, and what happened to stake. */
+/* Stake of an account, and staking events. */
 
 export function ValidatorLink({
   validator,
@@ -22,7 +22,7 @@ export function ValidatorLink({
   )
 }
 
-/** An account's delegations, its unbonding stake, and its events. */
+/** An account's delegations, its unbonding and redelegation entries, and its events. */
 export function StakeTab({ address }: { readonly address: string }) {
   const { data: stake, error } = useQuery(stakeQuery(address))
   if (error !== null) return <Note>{error.message}</Note>
@@ -38,7 +38,7 @@ export function StakeTab({ address }: { readonly address: string }) {
         }}
       />
       <Delegations stake={stake} />
-      <OnTheirWay stake={stake} />
+      <PendingEntries stake={stake} />
       <h3>Events</h3>
       <StakingEvents path={`addresses/${address}/stake-events`} />
     </>
@@ -75,13 +75,13 @@ function Delegations({ stake: { delegations } }: { readonly stake: AccountStake 
   )
 }
 
-function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: AccountStake }) {
+function PendingEntries({ stake: { unbondings, redelegations } }: { readonly stake: AccountStake }) {
   if (unbondings.length + redelegations.length === 0) return null
   return (
     <table>
       <thead>
         <tr>
-          <th>Unbonding</th>
+          <th>Kind</th>
           <th>From</th>
           <th>To</th>
           <th className="number">Amount</th>
@@ -91,7 +91,7 @@ function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: 
       <tbody>
         {unbondings.map((unbonding) => (
           <tr key={`${unbonding.operator} ${unbonding.height} ${unbonding.completesAt}`}>
-            <td data-label="Unbonding">undelegated</td>
+            <td data-label="Kind">unbonding</td>
             <td data-label="From" className="named">
               <ValidatorLink validator={unbonding} />
             </td>
@@ -108,7 +108,7 @@ function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: 
           <tr
             key={`${redelegation.from.operator} ${redelegation.to.operator} ${redelegation.height} ${redelegation.completesAt}`}
           >
-            <td data-label="Unbonding">redelegated</td>
+            <td data-label="Kind">redelegation</td>
             <td data-label="From" className="named">
               <ValidatorLink validator={redelegation.from} />
             </td>
@@ -201,7 +201,7 @@ export function StakingEvents({
   )
 }
 
-/** The other side of an event; of a redelegation also where it comes from or goes to. */
+/** The other side of an event; for a redelegation also its source or destination. */
 function Other({ event, of }: { readonly event: StakingEvent; readonly of: string | undefined }) {
   const { validator, to, delegator } = event
   if (of === undefined) {

@@ -13,7 +13,7 @@ function percent(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * PARTS) / whole) / 100
 }
 
-/** How the votes stand: a bar for each option with its share of all that voted, and while they come, what is needed. */
+/** The tally: a bar for each option with its share of the votes, and during voting the thresholds. */
 export function Tally({ tally, rules }: Pick<ProposalDetail, 'tally' | 'rules'>) {
   if (tally === null) return null
   const options = Object.keys(OPTION_NAMES) as VoteOption[]

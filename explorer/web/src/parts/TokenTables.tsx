@@ -4,7 +4,7 @@ import { formatUnits, shorten } from '../format.ts'
 import { AddressLink, TransactionLink } from './Names.tsx'
 import { TextPages } from './Pages.tsx'
 
-/* Lists about tokens. What a token is called is text of a stranger. */
+/* Lists about tokens. Contracts choose their names, so these are untrusted text. */
 
 type Named = TokenTransfer['token']
 

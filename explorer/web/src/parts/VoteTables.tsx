@@ -9,7 +9,7 @@ import { Pages } from './Pages.tsx'
 export function VotePages({ of }: { readonly of: string }) {
   const isOfAccount = of.startsWith('addresses/')
   return (
-    <Pages key={of} query={(before) => votesQuery(of, before)} empty={isOfAccount ? 'No votes yet.' : 'No votes yet.'}>
+    <Pages key={of} query={(before) => votesQuery(of, before)} empty="No votes yet.">
       {(votes) => (
         <table>
           <thead>
@@ -50,7 +50,7 @@ export function VotePages({ of }: { readonly of: string }) {
   )
 }
 
-/** Deposits for a proposal. */
+/** Deposits on a proposal. */
 export function DepositPages({ id }: { readonly id: string }) {
   return (
     <Pages key={id} name="deposits" query={(before) => depositsQuery(id, before)} empty="No deposits yet.">

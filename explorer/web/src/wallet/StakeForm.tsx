@@ -207,7 +207,7 @@ function delegatedTo({ delegations }: AccountStake, operator: string): string {
   return delegations.find((each) => each.operator === operator)?.amount ?? '0'
 }
 
-/** How long stake that is taken back takes, in milliseconds; undefined: not known yet. */
+/** How long unbonding takes, in milliseconds; undefined: not known yet. */
 function useUnbondingMs(): number | undefined {
   const { data } = useQuery(parametersQuery)
   const params = data?.modules.find(({ name }) => name === 'staking')?.params

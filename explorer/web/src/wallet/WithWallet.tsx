@@ -16,7 +16,7 @@ export interface Ready {
   readonly chain: WalletChain
 }
 
-/** Has a person connect a wallet, and change it to this chain; then shows what they can do with it. */
+/** Asks the reader to connect a wallet and to switch it to this chain; then shows its actions. */
 export function WithWallet({ children }: { readonly children: (ready: Ready) => ReactNode }) {
   const { data: status } = useQuery(statusQuery)
   if (status === undefined) return <Note>Loading …</Note>
@@ -34,7 +34,7 @@ export function WithWallet({ children }: { readonly children: (ready: Ready) => 
 function OnChain({ chain, children }: { readonly chain: WalletChain; readonly children: (ready: Ready) => ReactNode }) {
   const wallet = useWallet()
   const { mutate: startAgain, ...resuming } = useMutation({ mutationFn: resume })
-  // Its identity changes with each answer of the API; what is said of the chain does not.
+  // A new object with each answer of the API, although its content stays the same.
   const said = JSON.stringify(chain)
   useEffect(() => startAgain(JSON.parse(said)), [startAgain, said])
   const { data: account, error } = useQuery({
@@ -86,7 +86,7 @@ function nameOf({ name, kind }: Choice): string {
   return `${name} ${SPELLINGS[kind]}`
 }
 
-/** The wallets in this browser, each with a way to connect it and one to have it learn of the chain. */
+/** The wallets in this browser, each with buttons to connect it and to add the chain to it. */
 function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resumeError: Error | null }) {
   // Wallets may announce themselves at any time.
   const { data: choices, error } = useQuery({

@@ -46,7 +46,7 @@ export interface NewProposal {
   readonly messages: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** acoin that an action takes of what is not staked, without its fee. */
+/** acoin that an action takes from the balance, without its fee. */
 export function spentBy(action: Action): bigint {
   switch (action.kind) {
     case 'send':

@@ -80,7 +80,7 @@ interface KeplrCurrency {
   readonly coinDecimals: number
 }
 
-/** acoin a gas, when Keplr cannot ask for the base fee: 1 gwei is that of a quiet chain. */
+/** acoin per gas, when Keplr cannot ask for the base fee: 1 gwei is that of a quiet chain. */
 const GAS_PRICES = { low: 2_000_000_000, average: 3_000_000_000, high: 5_000_000_000 } as const
 
 export function keplrChainInfo({ id, evmId, name, symbol, rpcUrl, explorerUrl }: WalletChain): KeplrChainInfo {

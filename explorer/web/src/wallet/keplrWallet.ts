@@ -39,7 +39,7 @@ interface SignOptions {
   readonly preferNoSetFee: boolean
 }
 
-/** The fee is the page's, which knows what the transaction takes. */
+/** The page sets the fee, because it knows the transaction's gas. */
 const OPTIONS: SignOptions = { preferNoSetFee: true }
 
 /** Gas that a transaction gets beyond what its simulation took, in percent. All of the fee is taken. */
@@ -49,7 +49,7 @@ const SIGNATURE_BYTES = 64
 const PRICE_PERCENT = 150n
 
 /**
- * Has the wallet learn of the chain, and asks its owner for an account there. The wallet opens its window.
+ * Adds the chain to the wallet, and asks its owner for an account there. The wallet opens its window.
  * @param name of the wallet
  */
 export async function connectKeplr(keplr: Keplr, name: string, chain: WalletChain): Promise<Wallet> {
@@ -146,7 +146,7 @@ export function ledgerSigner(
   }
 }
 
-/** acoin a gas, rounded up. */
+/** acoin per gas, rounded up. */
 async function baseFeeOf(rpcUrl: string): Promise<bigint> {
   const answer = await fetch(`${rpcUrl}/cosmos/evm/feemarket/v1/base_fee`)
   const { base_fee } = (await answer.json()) as { readonly base_fee: string }
@@ -180,7 +180,7 @@ async function encodedProposal(
     value.title === proposal.title &&
     value.summary === proposal.summary &&
     types.join() === proposal.messages.map((message) => message['@type']).join()
-  if (!isSame) throw new Error('the node encoded a different proposal: nothing was signed')
+  if (!isSame) throw new Error('The node encoded a different proposal, so nothing was signed. Try again later.')
   return { typeUrl: SUBMIT_PROPOSAL, value }
 }
 

@@ -20,11 +20,11 @@ const NATIVE_WALLETS = [
 /** Under this name the browser remembers the id of an Ethereum wallet. */
 const REMEMBERED = 'ethereum wallet'
 
-/** Ethereum wallets that ask their owner for the password at any question of a page. */
+/** Ethereum wallets that ask for the password whenever a page requests something. */
 const WAKING: ReadonlySet<string> = new Set(['app.keplr'])
 
 let current: Wallet | undefined
-/** of the wallet that was chosen last: what one of the other kind says of itself later is ignored */
+/** kind of the wallet that was chosen last: later events of the other kind are ignored */
 let kind: Choice['kind'] | undefined
 let ethereum: Promise<EthereumWallets> | undefined
 const listeners = new Set<() => void>()
@@ -83,7 +83,7 @@ export async function connect(
 
 async function connectNative(id: string, name: string, chain: WalletChain): Promise<void> {
   const keplr = nativeWallet(id)
-  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser`)
+  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser: connect another wallet`)
   const { connectKeplr, keplrWallet } = await import('./keplrWallet.ts')
   const use = (wallet: Wallet): void => {
     change(wallet, 'native')
@@ -125,6 +125,6 @@ export async function disconnect(): Promise<void> {
 export async function addChain({ kind: chosen, id, name }: Choice, chain: WalletChain): Promise<void> {
   if (chosen === 'ethereum') return (await loadEthereum(chain)).addChain(id)
   const keplr = nativeWallet(id)
-  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser`)
+  if (keplr === undefined) throw new Error(`${name} is no longer available in this browser: connect another wallet`)
   await keplr.experimentalSuggestChain(keplrChainInfo(chain))
 }

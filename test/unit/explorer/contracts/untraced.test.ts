@@ -152,7 +152,7 @@ describe('internal calls by the API of Etherscan', () => {
     [104, 'the node no longer had the state of that block'],
     [106, 'the node did not trace it: the trace is too large or takes too long'],
     [107, 'the node has no debug methods'],
-  ])('hash of the transaction in block %i are not known: %s', async (height, reason) => {
+  ])('of the transaction in block %i are not known: %s', async (height, reason) => {
     expect(await calls({ txhash: hashOf(height) })).toEqual({
       status: '2',
       message: `Internal transactions of this transaction are not known: ${reason}`,
