@@ -79,7 +79,8 @@ export function createNativePort({ views, lease, ...options }: SocketQueriesOpti
       if (scope.signal.aborted) return CANCELLED
       const { context, release } = lease(scope)
       try {
-        return await answerNativeCall(options, context, call)
+        // Not awaited: a query of this queue reads nothing of the view once it waits, and it may wait for the pool.
+        return answerNativeCall(options, context, call)
       } finally {
         release()
       }
