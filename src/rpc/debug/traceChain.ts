@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { toQuantity } from '../../primitives/bytes.ts'
 import { heightOfTag, prunedHistory } from '../eth/blockLookup.ts'
-import { toQuantity } from '../format/json.ts'
 import { type CallScope, monotonicMs, REQUEST_TIMEOUT_MS } from '../jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, type RpcLog, serverError, toRpcError } from '../jsonrpc/errors.ts'
 import { type ParamReader, type RpcContext, readArguments } from '../jsonrpc/method.ts'
