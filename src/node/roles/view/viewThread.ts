@@ -82,6 +82,7 @@ const contexts = createContextSource({
   data,
   feed,
   decoder,
+  submissions,
   pool,
   execution: (scope) => ({
     engine,
