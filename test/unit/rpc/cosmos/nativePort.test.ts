@@ -5,7 +5,7 @@ import type { TxPort } from '../../../../src/mempool/types.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { CANCELLED, createNativePort } from '../../../../src/rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../../src/rpc/cosmos/queries.ts'
-import type { NativeCall, NativePort } from '../../../../src/rpc/cosmos/queryPort.ts'
+import { MAX_QUERY_BYTES, type NativeCall, type NativePort } from '../../../../src/rpc/cosmos/queryPort.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import { createViewCaches, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
@@ -103,6 +103,12 @@ describe('the queries of a socket thread', () => {
 
   test('submissions that name a height run in view threads, as all queries of a state', async () => {
     const call = callOf(BROADCAST, broadcast, 9)
+    expect(await query(call)).toEqual({ kind: 'json', height: 1, json: '{}' })
+    expect(asked.splice(0)).toEqual([call])
+  })
+
+  test('a view thread parses what is longer than any submission', async () => {
+    const call = callOf(BROADCAST, JSON.stringify({ tx_bytes: 'A'.repeat(MAX_QUERY_BYTES), mode: 2 }))
     expect(await query(call)).toEqual({ kind: 'json', height: 1, json: '{}' })
     expect(asked.splice(0)).toEqual([call])
   })
