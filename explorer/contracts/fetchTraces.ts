@@ -1,5 +1,6 @@
+import { toQuantity } from '../../src/primitives/bytes.ts'
 import type { EthereumBlock, EthereumTransaction, Receipt } from '../node/answers.ts'
-import { AnswerTooLong, type NodeClient, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { AnswerTooLong, type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
 import { type CallTree, readCallTree } from './callTree.ts'
 import { TRACE_STATES } from './tables.ts'
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
+import { bytesToHex, equalBytes, toQuantity } from '../../src/primitives/bytes.ts'
 import type { Placed } from '../api/cursors.ts'
-import { toQuantity } from '../node/nodeClient.ts'
 import { type Action, actionsOf, type EtherscanContext, listed, tooMuch } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 import { boundsOf } from './places.ts'

@@ -1,5 +1,5 @@
-import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { bytesToHex, toQuantity } from '../../src/primitives/bytes.ts'
+import { NodeRefusal } from '../node/nodeClient.ts'
 import type { EtherscanContext } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 

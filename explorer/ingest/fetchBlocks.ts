@@ -1,3 +1,4 @@
+import { toQuantity } from '../../src/primitives/bytes.ts'
 import { type BlockTraces, fetchTraces } from '../contracts/fetchTraces.ts'
 import { governanceChanges } from '../governance/ingest.ts'
 import type {
@@ -8,7 +9,7 @@ import type {
   NodeProposal,
   Receipt,
 } from '../node/answers.ts'
-import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
+import { type NodeClient, NodeError } from '../node/nodeClient.ts'
 import { askState } from '../node/stateQueries.ts'
 import { fetchReceipts } from './fetchReceipts.ts'
 

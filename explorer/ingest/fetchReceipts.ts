@@ -1,5 +1,6 @@
+import { toQuantity } from '../../src/primitives/bytes.ts'
 import type { EthereumBlock, Receipt } from '../node/answers.ts'
-import { AnswerTooLong, type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { AnswerTooLong, type NodeClient, NodeError, NodeRefusal } from '../node/nodeClient.ts'
 
 interface BlockWithTransactions {
   readonly height: number

@@ -1,5 +1,3 @@
-import type { Hex } from './answers.ts'
-
 /** The node's answer is missing or wrong. The message is one line for the operator, without the URL's query. */
 export class NodeError extends Error {
   override readonly name = 'NodeError'
@@ -168,11 +166,6 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
       return answer
     },
   }
-}
-
-/** A number as Ethereum's methods take it. */
-export function toQuantity(value: number): Hex {
-  return `0x${value.toString(16)}`
 }
 
 function isList(parsed: readonly Answer[] | Answer): parsed is readonly Answer[] {

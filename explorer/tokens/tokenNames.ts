@@ -1,8 +1,8 @@
-import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes } from '../../src/primitives/bytes.ts'
+import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes, toQuantity } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import type { IndexLock, Row } from '../database/indexDatabase.ts'
 import type { Hex } from '../node/answers.ts'
-import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { type NodeClient, NodeError, NodeRefusal } from '../node/nodeClient.ts'
 
 /** Tokens asked for at once, between two batches of blocks. */
 const AT_ONCE = 10

@@ -17,7 +17,7 @@ export const MAX_FUTURE_ROUNDS = 64
 export const MAX_ROUND = 1_000_000
 
 /** When a round begins, rounds before the last 64 are dropped, unless they may still prove a lock or decide a block. */
-const ROUNDS_KEPT = 64
+const RETAINED_ROUNDS = 64
 
 interface Round {
   readonly prevotes: VoteSet
@@ -150,7 +150,7 @@ export class HeightVotes {
 
   #forget(round: number): void {
     for (const [old, { prevotes, precommits }] of this.#rounds) {
-      if (old >= round - ROUNDS_KEPT || precommits.namesBlock() || prevotes.majorityBlock() !== undefined) continue
+      if (old >= round - RETAINED_ROUNDS || precommits.namesBlock() || prevotes.majorityBlock() !== undefined) continue
       this.#rounds.delete(old)
     }
   }

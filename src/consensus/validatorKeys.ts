@@ -6,7 +6,7 @@ import type { ConsensusKey, PendingSignature, SigningRequest } from './consensus
  * Number of heights whose choices are retained: a remote signer may answer late, for the previous
  * height.
  */
-const KEPT_HEIGHTS = 2
+const RETAINED_HEIGHTS = 2
 
 /** A consensus key as others know it. */
 export interface ValidatorIdentity {
@@ -61,7 +61,7 @@ export class ValidatorKeys implements ConsensusKey {
   /** Chooses the key that signs at this height, by its validators. */
   begin(height: number, validators: Pick<ValidatorSet, 'validators'>): void {
     const others = this.#chosen.filter((chosen) => chosen.height !== height)
-    this.#chosen = [...others, { height, key: this.keyIn(validators) }].slice(-KEPT_HEIGHTS)
+    this.#chosen = [...others, { height, key: this.keyIn(validators) }].slice(-RETAINED_HEIGHTS)
   }
 
   /** Returns the key of a height that began lately. */

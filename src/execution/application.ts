@@ -124,7 +124,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
     runner.keep(input, executed)
     options.defer(() => {
-      if (!runner.isKept(executed)) return
+      if (!runner.isRetained(executed)) return
       try {
         executed.state.prepare()
       } catch (error) {

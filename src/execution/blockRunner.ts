@@ -40,7 +40,7 @@ function refusedUpdate({ publicKey, power }: ValidatorUpdate): NativeEvent {
 }
 
 /** Executed blocks that may wait for a decision at one height. */
-const KEPT_EXECUTIONS = 3
+const RETAINED_EXECUTIONS = 3
 
 export interface BlockRunnerOptions {
   readonly chain: ChainConfig
@@ -94,7 +94,7 @@ interface BlockRunner {
   keep(input: ExecutionInput, executed: ExecutedBlock): void
   /** Returns the retained result for this input. */
   find(input: ExecutionInput): ExecutedBlock | undefined
-  isKept(executed: ExecutedBlock): boolean
+  isRetained(executed: ExecutedBlock): boolean
   /** Called when another block is the head now. */
   clear(): void
 }
@@ -216,14 +216,14 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
     },
 
     keep: (input, executed) => {
-      if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
+      if (executions.size >= RETAINED_EXECUTIONS) executions.delete(executions.keys().next().value!)
       executions.set(executionKey(input), executed)
     },
     // No result is retained in catch-up: then the key, a hash over all transactions, is not
     // computed.
     find: (input) => (executions.size === 0 ? undefined : executions.get(executionKey(input))),
 
-    isKept: (executed) => [...executions.values()].includes(executed),
+    isRetained: (executed) => [...executions.values()].includes(executed),
     clear: () => executions.clear(),
   }
   return runner

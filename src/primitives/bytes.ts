@@ -12,6 +12,11 @@ export function bytesToUpperHex(bytes: Uint8Array): string {
   return hexSlice.call(bytes, 0, bytes.length).toUpperCase()
 }
 
+/** Returns an integer as Ethereum's JSON has it, a QUANTITY: 0x and hex digits without leading zeros. */
+export function toQuantity(value: bigint | number): `0x${string}` {
+  return `0x${value.toString(16)}`
+}
+
 /**
  * Returns the bytes of a hex string; the 0x prefix is optional.
  * @throws TypeError on an odd number of digits or a character that is not hex

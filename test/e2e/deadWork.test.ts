@@ -5,7 +5,7 @@ import { rpc, until } from './rpc.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
 
 const CALLS = 200
-/** of one client, as in src/node/wire/viewTasks.ts */
+/** of one client, as in src/node/roles/view/viewTasks.ts */
 const RUNNING = 6
 /** JUMPDEST PUSH1 0 JUMP */
 const ENDLESS = '0x5b600056'

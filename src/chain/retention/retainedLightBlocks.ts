@@ -17,7 +17,7 @@ import { validatorSetHash } from '../comet/validatorSet.ts'
  */
 
 /** Light blocks at multiples of this height are retained. */
-const KEPT_INTERVAL = 1_000
+const RETAINED_INTERVAL = 1_000
 
 const BOUNDS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('light'))
 
@@ -37,8 +37,8 @@ export function nextRetainedHeight(db: KeyReader, height: number): number | unde
   if (height <= bounds.lowest) return bounds.lowest
   // The multiple of 1,000 after it stays, if it is not above the highest.
   const interval = intervalOf(height)
-  const inInterval = readOffsets(db, interval).find((offset) => interval * KEPT_INTERVAL + offset >= height)
-  return inInterval === undefined ? (interval + 1) * KEPT_INTERVAL : interval * KEPT_INTERVAL + inInterval
+  const inInterval = readOffsets(db, interval).find((offset) => interval * RETAINED_INTERVAL + offset >= height)
+  return inInterval === undefined ? (interval + 1) * RETAINED_INTERVAL : interval * RETAINED_INTERVAL + inInterval
 }
 
 /** Reads parts of blocks that are still there. */
@@ -52,7 +52,7 @@ interface KeptSource {
  * Adds to a batch the retained light blocks of blocks whose headers are dropped, in the order of
  * their heights. A light block is retained
  *
- * - when it is the first one, and at each multiple of 1,000 ({@link KEPT_INTERVAL}),
+ * - when it is the first one, and at each multiple of 1,000 ({@link RETAINED_INTERVAL}),
  * - when otherwise it or the next one could not be verified from the last retained one, because
  *   validators with a third of that one's power or less have signed it. So the block before a
  *   sudden change of the validators, which announces them, is retained too.
@@ -84,8 +84,8 @@ export class LightBlockKeeper {
   pass(height: number): void {
     // Blocks whose headers are dropped once more were decided on before.
     if (height === 0 || height <= (this.#bounds?.highest ?? 0)) return
-    const isKept = height % KEPT_INTERVAL === 0 || !this.#isProvable(height) || !this.#isProvable(height + 1)
-    if (isKept) this.#keep(height)
+    const isRetained = height % RETAINED_INTERVAL === 0 || !this.#isProvable(height) || !this.#isProvable(height + 1)
+    if (isRetained) this.#keep(height)
   }
 
   /**
@@ -111,7 +111,7 @@ export class LightBlockKeeper {
       const known = this.#db.get(indexKey(interval))
       this.#offsets = { interval, bytes: known ?? new Uint8Array() }
     }
-    const offset = height % KEPT_INTERVAL
+    const offset = height % RETAINED_INTERVAL
     this.#offsets.bytes = concatBytes(this.#offsets.bytes, Uint8Array.of(offset >>> 8, offset))
     this.#batch.put(columnKey(Column.lightBlock, heightBytes(height)), encodeLightBlock(block))
     this.#batch.put(indexKey(interval), this.#offsets.bytes)
@@ -141,7 +141,7 @@ function readBounds(db: KeyReader): { readonly lowest: number; readonly highest:
 }
 
 function intervalOf(height: number): number {
-  return Math.floor(height / KEPT_INTERVAL)
+  return Math.floor(height / RETAINED_INTERVAL)
 }
 
 function indexKey(interval: number): Uint8Array {

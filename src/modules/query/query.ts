@@ -26,9 +26,10 @@ export interface NativeQuery<Q = unknown, R = unknown, C = QueryContext> {
 }
 
 /**
- * Where a query runs: `socket` in the thread that holds the connection (it reads no state); in the queues of the view threads `cheap` (a
- * few milliseconds at most between two turns of the event loop) and `heavy` (longer, or on old blocks). On the state after an old block all
- * queries are heavy.
+ * Where a query runs: `socket` in the thread that holds the connection (it reads no state, and no
+ * block after it has waited); in the queues of the view threads `cheap` (a few milliseconds at most
+ * between two turns of the event loop) and `heavy` (longer, or on old blocks). On the state after an
+ * old block all queries are heavy.
  */
 export type QueryQueue = 'socket' | 'cheap' | 'heavy'
 

@@ -246,9 +246,9 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     run: ({ world, block, chain, worldAt }, { height: requested }) => {
       if (requested < 0n) throw invalidArgument('height cannot be negative')
       const { historicalEntries } = STAKING_PARAMS.get(world.native)
-      const isKept = requested > 0n && requested <= block.height && requested > block.height - historicalEntries
-      const header = isKept ? chain.consensusBlock(Number(requested))?.header : undefined
-      const set = isKept ? chain.validatorSetAt(Number(requested)) : undefined
+      const isRetained = requested > 0n && requested <= block.height && requested > block.height - historicalEntries
+      const header = isRetained ? chain.consensusBlock(Number(requested))?.header : undefined
+      const set = isRetained ? chain.validatorSetAt(Number(requested)) : undefined
       if (header === undefined || set === undefined) throw notFound(`historical info for height ${requested} not found`)
       const { native } = worldAt(Number(requested))
       const valset = set.validators.flatMap(({ address }) => getValidatorByConsensus(native, address) ?? [])

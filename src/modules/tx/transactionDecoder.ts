@@ -234,6 +234,11 @@ const MAX_FIELDS = 10_000
 const LEAST_FIELDS = 256
 const BYTES_PER_FIELD = 4
 
+/** Returns how many fields of protobuf a transaction of these bytes may have. */
+export function mostFields({ length }: Uint8Array): number {
+  return Math.min(MAX_FIELDS, LEAST_FIELDS + Math.floor(length / BYTES_PER_FIELD))
+}
+
 /**
  * Decodes bytes as a TxRaw in the one encoding that ADR-027 allows, its body, its AuthInfo and its messages, and checks what
  * needs neither state nor signatures. The errors are those of the SDK's decoder and of ValidateBasic (types/tx/types.go).
@@ -247,8 +252,7 @@ function decodeSigned(raw: Uint8Array, table: MessageTable, isKnown = false): Ou
 /** Like {@link decodeSigned}, for a transaction that none or not all of its signers have signed yet. */
 export function decodeUnsigned(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
   try {
-    const limit = Math.min(MAX_FIELDS, LEAST_FIELDS + Math.floor(raw.length / BYTES_PER_FIELD))
-    const parts = withFieldLimit(limit, () => readParts(raw, table, isKnown))
+    const parts = withFieldLimit(mostFields(raw), () => readParts(raw, table, isKnown))
     return isSdkError(parts) ? parts : check(parts, isKnown)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error

@@ -87,7 +87,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
     return
   }
   // 3.
-  const height = await restoreBeside(start, decision.isRequired)
+  const height = await restoreFromSource(start, decision.isRequired)
   if (height === undefined) return
   // 4.
   beginSwitch(paths, source)
@@ -122,7 +122,7 @@ export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined
   return {
     place: snapshotManifestUrl === undefined ? 'the peers' : shownUrl(new URL(snapshotManifestUrl)),
     source: sourceOf(config),
-    restore: () => restoreBeside(start, false),
+    restore: () => restoreFromSource(start, false),
   }
 }
 
@@ -132,7 +132,7 @@ export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined
  * @returns the height of its block; undefined when no peer has one, unless it is required
  * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
  */
-async function restoreBeside(start: SnapshotStart, isRequired: boolean): Promise<number | undefined> {
+async function restoreFromSource(start: SnapshotStart, isRequired: boolean): Promise<number | undefined> {
   const url = start.config.joining.snapshotManifestUrl
   if (url === undefined) return restoreFromPeers(start, isRequired)
   return restoreFromWeb(start, snapshotAt(url, start.signal))

@@ -198,7 +198,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
   }
   try {
     // 3.
-    const speculators = startBeside(options, wiring, engine, start)
+    const speculators = startSpeculatorThreads(options, wiring, engine, start)
     const executor = startExecutor(options, wiring, { engine, shadow, speculators: speculators?.links }, start)
     const pool = startPool(options, wiring, start)
     const network = startNetwork(options, wiring, start)
@@ -377,7 +377,7 @@ function startExecutor(
 }
 
 /** Starts the threads that execute alongside the executor; undefined: there are no such threads. */
-function startBeside(
+function startSpeculatorThreads(
   { config, location, chain }: ThreadsOptions,
   { databaseGate }: Wiring,
   engine: ExecutorData['engine'],

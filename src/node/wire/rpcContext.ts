@@ -8,7 +8,7 @@ import type { LogCache } from '../../rpc/eth/logCache.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../rpc/jsonrpc/callScope.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../../rpc/jsonrpc/method.ts'
 import type { ContextLease } from '../../rpc/jsonrpc/runMethod.ts'
-import { createSubmitPort } from '../../rpc/submit/submitPort.ts'
+import type { SubmitPort } from '../../rpc/submit/submitPort.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../../telemetry/spans.ts'
 import { readCopies } from '../roles/pool/poolCopies.ts'
 import type { PoolClientService } from '../roles/pool/poolThread.ts'
@@ -47,6 +47,7 @@ interface ContextSourceOptions {
   readonly pool: TxPort
   /** the thread's */
   readonly decoder: TransactionDecoder
+  readonly submissions: SubmitPort
   /** only in view threads */
   readonly execution?: (scope: CallScope) => ExecutionHost
   readonly logCache?: LogCache
@@ -65,10 +66,10 @@ export function createContextSource({
   feed,
   pool,
   decoder,
+  submissions,
   execution,
   logCache,
 }: ContextSourceOptions): ContextSource {
-  const submissions = createSubmitPort({ decoder, limits: data.limits, pool })
   const contextOf = (first: ViewLease, scope: CallScope): ContextLease => {
     let newest = first
     const context: RpcContext = {

@@ -21,8 +21,8 @@ type HeadListener = (view: NodeView) => void | Promise<void>
  * The newest published view, for a thread that reads the database. A lease is never older than a head that any thread has shown to
  * clients: what a client saw over one connection it also sees over every other. A snapshot that is no longer the newest is
  * closed when the last request that reads it has ended. The newest one is closed when no request has come for a while, since
- * an open snapshot keeps all data in the database that is overwritten later. A new head wakes the thread only if a request
- * waits for one.
+ * an open snapshot keeps all data in the database that is overwritten later. A new head wakes the thread only while a
+ * request or a subscription waits for one.
  */
 export interface ViewFeed {
   lease(): ViewLease

@@ -1,6 +1,7 @@
 import { entryHash } from '../../chain/block/entries.ts'
 import type { ChainReader } from '../../chain/store/store.ts'
 import { eventsOfEntry } from '../../execution/entryEvents.ts'
+import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import { type EventValues, eventValues } from '../events/eventQuery.ts'
 import type { JsonObject } from '../format/json.ts'
@@ -8,7 +9,7 @@ import type { RpcContext } from '../jsonrpc/method.ts'
 import { blockJson, headerJson } from './json/block.ts'
 import { evidenceJson } from './json/evidence.ts'
 import { blockEventsJson, blockResultsJson, entryTxResult, powerChanges, txResultJson } from './json/results.ts'
-import { base64, blockIdJson, publicKeyJson, upperHex } from './json/values.ts'
+import { base64, blockIdJson, publicKeyJson } from './json/values.ts'
 
 /** An event that clients can subscribe to. */
 export interface CometEvent {
@@ -118,7 +119,7 @@ function* transactions(chain: ChainReader, height: number, txs: readonly Uint8Ar
     const tx = txs[position]!
     const values = eventValues(eventsOfEntry(entry), {
       'tm.event': 'Tx',
-      'tx.hash': upperHex(entryHash(tx)),
+      'tx.hash': bytesToUpperHex(entryHash(tx)),
       'tx.height': String(height),
     })
     yield event('Tx', values, () => ({
@@ -138,7 +139,7 @@ function* validatorSetUpdates(chain: ChainReader, height: number): IterableItera
   if (changes.length === 0) return
   yield event('ValidatorSetUpdates', eventValues([], { 'tm.event': 'ValidatorSetUpdates' }), () => ({
     validator_updates: changes.map(({ publicKey, power }) => ({
-      address: upperHex(sha256(publicKey).subarray(0, 20)),
+      address: bytesToUpperHex(sha256(publicKey).subarray(0, 20)),
       pub_key: publicKeyJson(publicKey),
       voting_power: power.toString(),
       proposer_priority: '0',

@@ -235,7 +235,7 @@ async function deliverEvent(
         end = endOf(event)
         work.spend(end.length / BYTES_MADE)
       }
-      if (work.spendFor(subscriber, deliveryWork(subscriber.keptLength + end.length))) subscriber.deliver(end)
+      if (work.spendFor(subscriber, deliveryWork(subscriber.startLength + end.length))) subscriber.deliver(end)
       await work.pause()
     }
   }

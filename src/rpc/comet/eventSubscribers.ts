@@ -7,8 +7,8 @@ import type { ClientBudget } from '../transport/clientBudget.ts'
  * after the member `query`.
  */
 export interface EventSubscriber extends NotificationSubscriber {
-  /** characters that `deliver` keeps in memory, and writes before the end */
-  readonly keptLength: number
+  /** characters that `deliver` retains, and writes before the end */
+  readonly startLength: number
 }
 
 /** A query, and all subscriptions to it with the same text. It is matched once for all of them. */
@@ -107,7 +107,7 @@ export function createEventSubscribers(budget: ClientBudget): EventSubscribers {
       return size
     },
     add: (query, fromHeight, subscriber) => {
-      const bytes = bytesOf(query) + 2 * subscriber.keptLength
+      const bytes = bytesOf(query) + 2 * subscriber.startLength
       if (!budget.take(subscriber.client, bytes)) return undefined
       const shared = queries.get(query.text) ?? insert(query)
       shared.subscribers.set(subscriber, fromHeight)

@@ -1,13 +1,12 @@
 import type { StoredEntry } from '../../chain/block/entries.ts'
 import type { ChainReader } from '../../chain/store/store.ts'
 import type { UnconfirmedTransactions } from '../../mempool/types.ts'
-import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
+import { bytesToUpperHex, EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { outcomeOf, type SubmitOutcome } from '../submit/submitPort.ts'
 import type { CometMempool } from './env.ts'
 import { checkTxJson, entryTxResult, NO_TX_RESULT, type TxResult, txResultJson } from './json/results.ts'
-import { upperHex } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, int, transaction } from './method.ts'
 
 /** Native or EVM; an EVM one may be wrapped, as `tx` shows it. */
@@ -104,7 +103,7 @@ function counts({ count, bytes }: UnconfirmedTransactions, shown: number): JsonO
 /** Formats ResultBroadcastTx. */
 function broadcastJson(result: Pick<SubmitOutcome, 'code' | 'codespace' | 'log' | 'hash'>): JsonObject {
   const { code, codespace, log, hash } = result
-  return { code, data: '', log, codespace, hash: upperHex(hash) }
+  return { code, data: '', log, codespace, hash: bytesToUpperHex(hash) }
 }
 
 /** CometBFT's default of timeout_broadcast_tx_commit. */
@@ -164,7 +163,7 @@ function broadcastCommitJson(checked: SubmitOutcome, included: Included | undefi
   return {
     check_tx: checkTxJson(checked),
     tx_result: txResultJson(included?.result ?? NO_TX_RESULT),
-    hash: upperHex(checked.hash),
+    hash: bytesToUpperHex(checked.hash),
     height: String(included?.height ?? 0),
   }
 }

@@ -1,3 +1,4 @@
+import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { bytesOf } from '../../primitives/valueBytes.ts'
 import { parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks, findTransactions, locateTransaction } from '../events/search.ts'
@@ -105,7 +106,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {
     const found = await locateTransaction(view.chain, hash)
     if (found === undefined) {
-      throw cometFailure(`tx (${Buffer.from(hash).toString('hex').toUpperCase()}) not found`)
+      throw cometFailure(`tx (${bytesToUpperHex(hash)}) not found`)
     }
     return txJson(view.chain, found, prove)
   }),

@@ -1,9 +1,10 @@
 import type { RoundEvent } from '../../consensus/roundEvents.ts'
 import { STEPS, type Step } from '../../consensus/roundStateView.ts'
+import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { type EventQuery, eventValues, meetsCondition } from '../events/eventQuery.ts'
 import type { CometEvent } from './blockEvents.ts'
 import { voteJson } from './json/evidence.ts'
-import { blockIdJson, upperHex } from './json/values.ts'
+import { blockIdJson } from './json/values.ts'
 
 /** Events of a round, which come before its block. */
 const ROUND_EVENT_KINDS: readonly RoundEvent['kind'][] = ['NewRound', 'NewRoundStep', 'CompleteProposal', 'Vote']
@@ -44,7 +45,7 @@ function valueJson(event: RoundEvent): unknown {
   switch (event.kind) {
     case 'NewRound': {
       const { address, index } = event.proposer
-      return { ...position, proposer: { address: upperHex(address), index } }
+      return { ...position, proposer: { address: bytesToUpperHex(address), index } }
     }
     case 'CompleteProposal':
       return { ...position, block_id: blockIdJson(event.blockId) }

@@ -69,7 +69,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
     const hasStarted = subscriptions.start(canonical, (deliver, drop) => {
       const subscriber = {
         client,
-        keptLength: start.length,
+        startLength: start.length,
         deliver: (end: NotificationEnd) => deliver(start, end),
         drop,
       }

@@ -1,9 +1,9 @@
 import type { ValidatorIdentity } from '../../consensus/validatorKeys.ts'
-import { equalBytes } from '../../primitives/bytes.ts'
+import { bytesToUpperHex, equalBytes } from '../../primitives/bytes.ts'
 import { latestHeight } from './consensus.ts'
 import { type CometChain, lowestBlock, type WithChain } from './env.ts'
 import { type NodeInfo, nodeInfoJson } from './json/nodeInfo.ts'
-import { formatTime, publicKeyJson, upperHex } from './json/values.ts'
+import { formatTime, publicKeyJson } from './json/values.ts'
 import { type CometMethod, defineCometMethod } from './method.ts'
 
 /** The node's information that does not change while it runs. */
@@ -64,7 +64,7 @@ export function createStatusMethod({ identity, validator, withChain, isCatchingU
           catching_up: catchingUp,
         },
         validator_info: {
-          address: upperHex(own.key.address),
+          address: bytesToUpperHex(own.key.address),
           pub_key: publicKeyJson(own.key.publicKey),
           voting_power: own.power.toString(),
         },
@@ -81,8 +81,8 @@ function summaryOf(chain: CometChain, height: number): BlockSummary {
   if (block === undefined) return { ...NO_BLOCK, height }
   return {
     height,
-    hash: upperHex(chain.blockId(height)?.hash ?? new Uint8Array(0)),
-    appHash: upperHex(block.header.appHash),
+    hash: bytesToUpperHex(chain.blockId(height)?.hash ?? new Uint8Array(0)),
+    appHash: bytesToUpperHex(block.header.appHash),
     time: formatTime(block.header.timeMs),
   }
 }

@@ -3,6 +3,7 @@ import { decodeTransaction, type Transaction } from '../../chain/block/transacti
 import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { acoinOf, BASE_DENOM } from '../../modules/coin.ts'
 import { type Outcome, sdkError } from '../../modules/sdkError.ts'
+import { mostFields } from '../../modules/tx/transactionDecoder.ts'
 import { Tx, TxRaw } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES, equalBytes, hexToBytes } from '../../primitives/bytes.ts'
@@ -117,7 +118,7 @@ export function unwrapEthereumTx(raw: Uint8Array): Outcome<WrappedTransaction> |
   if (raw.length > DEFAULT_POOL_LIMITS.transactionBytes + MAX_WRAPPER_BYTES || !isNativeEntry(raw)) return undefined
   if (!Buffer.from(raw.buffer, raw.byteOffset, raw.length).includes(TYPE_URL)) return undefined
   try {
-    const tx = withFieldLimit(Math.min(10_000, 256 + (raw.length >> 2)), () => Tx.decode(raw))
+    const tx = withFieldLimit(mostFields(raw), () => Tx.decode(raw))
     const { messages = [], extensionOptions = [] } = tx.body ?? {}
     if (extensionOptions[0]?.typeUrl === ExtensionOptionsEthereumTx.typeUrl) {
       const isCanonical = equalBytes(TxRaw.encode(TxRaw.decode(raw)), raw)

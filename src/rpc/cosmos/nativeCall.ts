@@ -14,6 +14,7 @@ import type { RpcContext } from '../jsonrpc/method.ts'
 import type { ContextLease } from '../jsonrpc/runMethod.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import {
+  MAX_QUERY_BYTES,
   type NativeAnswer,
   type NativeCall,
   type NativePort,
@@ -74,17 +75,22 @@ export function createNativePort({ views, lease, ...options }: SocketQueriesOpti
   return {
     query: async (queue, call, scope) => {
       if (queue !== 'socket') return views.query(queue, call, scope)
-      // A state that the client names is opened in a view thread.
-      if (call.height !== 0) return views.query('cheap', call, scope)
+      // A view thread opens a state that the client names, and parses what is longer than any submission.
+      if (call.height !== 0 || lengthOf(call) > MAX_QUERY_BYTES) return views.query('cheap', call, scope)
       if (scope.signal.aborted) return CANCELLED
       const { context, release } = lease(scope)
       try {
-        return await answerNativeCall(options, context, call)
+        // Not awaited: a query of this queue reads nothing of the view once it waits, and it may wait for the pool.
+        return answerNativeCall(options, context, call)
       } finally {
         release()
       }
     },
   }
+}
+
+function lengthOf({ request }: NativeCall): number {
+  return 'json' in request ? request.json.length : request.protobuf.length
 }
 
 /** Runs a query in this thread. */

@@ -24,11 +24,11 @@ import {
 import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
 import { type SimulationGas, simulateNative } from '../../modules/tx/simulateNative.ts'
 import { Tx, TxMsgData } from '../../modules/tx/types.ts'
+import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { JsonFormError } from '../../primitives/protoScalars.ts'
 import { bytes, enumeration, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { bytesOf } from '../../primitives/valueBytes.ts'
-import { upperHex } from '../comet/json/values.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import { aminoBinaryToJson, aminoJsonToBinary } from './aminoTx.ts'
@@ -116,7 +116,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         throw invalidArgument('unsupported broadcast mode; supported types: sync, async')
       }
       const { hash, code, codespace, log } = await rpc.submissions.submit(txBytes, rpc.scope.client)
-      const txhash = upperHex(hash)
+      const txhash = bytesToUpperHex(hash)
       // A client that asks for async does not want the result.
       const checked = mode === BROADCAST_MODES.BROADCAST_MODE_SYNC ? { code, codespace, rawLog: log } : {}
       return { txResponse: TxResponse.create({ txhash, ...checked }) }

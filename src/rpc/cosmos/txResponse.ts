@@ -2,7 +2,7 @@ import { entryHash, isNativeEntry, type NativeEvent } from '../../chain/block/en
 import type { ChainReader } from '../../chain/store/store.ts'
 import { Tx } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
-import { EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
+import { bytesToUpperHex, EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
 import {
   type AnyValue,
   any,
@@ -18,7 +18,6 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import { entryTxResult } from '../comet/json/results.ts'
-import { upperHex } from '../comet/json/values.ts'
 import { wrapEthereumTx } from './ethereumTx.ts'
 
 /* Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
@@ -95,7 +94,7 @@ export function showTransaction(
       txhash: hashText(raw),
       codespace,
       code,
-      data: upperHex(data),
+      data: bytesToUpperHex(data),
       rawLog: log,
       logs: [],
       info: '',
@@ -114,7 +113,7 @@ function toTx(raw: Uint8Array, sender: Address): TxValue {
 }
 
 function hashText(raw: Uint8Array): string {
-  return upperHex(entryHash(raw))
+  return bytesToUpperHex(entryHash(raw))
 }
 
 export function toAbciEvent({ type, attributes }: NativeEvent): ValueOf<typeof AbciEvent> {

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChainReader } from '../../chain/store/store.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
-import { findHeader } from '../eth/blockLookup.ts'
-import { toQuantity } from '../format/json.ts'
+import { toQuantity } from '../../primitives/bytes.ts'
+import { heightOfTag, prunedHistory } from '../eth/blockLookup.ts'
 import { type CallScope, monotonicMs, REQUEST_TIMEOUT_MS } from '../jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, type RpcLog, serverError, toRpcError } from '../jsonrpc/errors.ts'
 import { type ParamReader, type RpcContext, readArguments } from '../jsonrpc/method.ts'
@@ -32,9 +30,9 @@ interface ViewLease {
 
 interface TraceChainOptions {
   readonly lease: (scope: CallScope) => ViewLease
-  /** the view threads, which trace */
+  /** the view threads, which read and trace the blocks */
   readonly views: {
-    call(runs: 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
+    call(queue: 'heavy' | 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
   }
   /** of the connection; its deadline is the request's, each block has one of its own */
   readonly scope: CallScope
@@ -92,7 +90,7 @@ export function openTraceChain(
 }
 
 async function traceBlocks(
-  { lease, views, scope, log }: TraceChainOptions,
+  { views, scope, log }: TraceChainOptions,
   [from, to]: readonly [number, number],
   config: unknown,
   { deliver, hasUnread }: TraceListener,
@@ -101,44 +99,62 @@ async function traceBlocks(
   for (let height = from + 1; height <= to; height++) {
     while (hasUnread() && !signal.aborted) await sleep(READ_WAIT_MS)
     if (signal.aborted) return
-    const own = { ...scope, signal, deadlineMs: monotonicMs() + REQUEST_TIMEOUT_MS }
     const number = toQuantity(height)
+    const ask: Ask = async (queue, method, ...params) => {
+      const own = { ...scope, signal, deadlineMs: monotonicMs() + REQUEST_TIMEOUT_MS }
+      return textOf(await views.call(queue, method, params, own))
+    }
     let traces: string
     let failed = false
     try {
-      traces = textOf(await views.call('trace', 'debug_traceBlockByNumber', [number, config ?? null], own))
+      traces = await ask('trace', 'debug_traceBlockByNumber', number, config ?? null)
     } catch (error) {
       traces = JSON.stringify([{ error: toRpcError(error, log, { method: 'traceChain' }).message }])
       failed = true
     }
     // A trace is discarded when the client has left or unsubscribed meanwhile.
     if (signal.aborted) return
-    if (traces !== '[]' || height === to) deliver(resultOf(lease(own), height, number, traces))
+    if (traces !== '[]' || height === to) {
+      const hash = await readHash(ask, number, log)
+      if (signal.aborted) return
+      deliver(`{"block":"${number}","hash":${JSON.stringify(hash)},"traces":${traces}}`)
+    }
     if (failed) return
   }
 }
 
-function resultOf({ context, release }: ViewLease, height: number, number: string, traces: string): string {
+/** Runs a method in a view thread. Returns the result's JSON text. */
+type Ask = (queue: 'heavy' | 'trace', method: string, ...params: readonly unknown[]) => Promise<string>
+
+/**
+ * Reads a block's hash in a view thread, because the block may be in a segment. Null when no view thread answers: the traces are
+ * delivered without it.
+ */
+async function readHash(ask: Ask, number: string, log: Pick<RpcLog, 'error'>): Promise<string | null> {
   try {
-    const hash = context.view.chain.hash(height)
-    return `{"block":"${number}","hash":${hash === undefined ? 'null' : `"${bytesToHex(hash)}"`},"traces":${traces}}`
-  } finally {
-    release()
+    const header = JSON.parse(await ask('heavy', 'eth_getHeaderByNumber', number)) as { readonly hash: string } | null
+    return header?.hash ?? null
+  } catch (error) {
+    toRpcError(error, log, { method: 'traceChain' })
+    return null
   }
 }
 
-/** Reads the range of blocks. @throws RpcError with geth's text */
+/** Reads the range by the chain's bounds alone: a block of it may be in a segment. @throws RpcError with geth's text */
 function rangeOf(
   context: ViewLease['context'],
   start: BlockNumberOrTag,
   end: BlockNumberOrTag,
 ): readonly [number, number] {
-  const heightOf = (chain: ChainReader, at: BlockNumberOrTag): number => {
-    const found = findHeader(chain, byNumber(at))
-    if (found === undefined) throw blockNotFound(context, byNumber(at))
-    return found.height
+  const { chain } = context.view
+  const heightOf = (at: BlockNumberOrTag): number => {
+    const height = heightOfTag(chain, at)
+    if (height > chain.headHeight) throw blockNotFound(context, byNumber(at))
+    // Every node has the header of block 0.
+    if (height < chain.base && height > 0) throw prunedHistory(chain)
+    return height
   }
-  const [from, to] = [heightOf(context.view.chain, start), heightOf(context.view.chain, end)]
+  const [from, to] = [heightOf(start), heightOf(end)]
   if (from >= to) throw serverError(`end block (#${to}) needs to come after start block (#${from})`)
   if (to - from > MAX_BLOCKS)
     throw new RpcError(RPC_CODES.limitExceeded, `the range has ${to - from} blocks: request at most ${MAX_BLOCKS}`)

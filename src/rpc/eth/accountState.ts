@@ -1,6 +1,5 @@
-import { bigIntToBytes, bytesToBigInt, bytesToHex, equalBytes, padLeft } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, bytesToHex, equalBytes, padLeft, toQuantity } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
-import { toQuantity } from '../format/json.ts'
 import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { defineMethod, type ParamReader } from '../jsonrpc/method.ts'
 import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'

@@ -12,7 +12,7 @@ export interface LogText {
 export interface LogCache {
   /** Returns the cached logs of a block; reading uncached ones takes a hundred times as long. */
   find(chain: Pick<ChainReader, 'headHeight' | 'oldestBlock'>, height: number): readonly LogText[] | undefined
-  keep(height: number, logs: readonly LogText[]): void
+  add(height: number, logs: readonly LogText[]): void
 }
 
 /**
@@ -28,12 +28,12 @@ const TOPIC_BYTES = 200
  * @param maxBytes of all blocks; a block that takes more than an eighth is not cached
  */
 export function createLogCache(maxBytes: number): LogCache {
-  const kept = new BoundedCache<readonly LogText[]>(maxBytes, (_, logs) => bytesOf(logs))
+  const blocks = new BoundedCache<readonly LogText[]>(maxBytes, (_, logs) => bytesOf(logs))
   return {
     find: ({ headHeight, oldestBlock }, height) =>
-      height > headHeight || height < oldestBlock ? undefined : kept.get(String(height)),
-    keep: (height, logs) => {
-      if (bytesOf(logs) <= maxBytes / 8) kept.set(String(height), logs)
+      height > headHeight || height < oldestBlock ? undefined : blocks.get(String(height)),
+    add: (height, logs) => {
+      if (bytesOf(logs) <= maxBytes / 8) blocks.set(String(height), logs)
     },
   }
 }

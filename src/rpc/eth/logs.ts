@@ -2,8 +2,7 @@ import type { Log } from '../../chain/block/receipt.ts'
 import type { ChainReader } from '../../chain/store/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import { bytesKey, bytesToHex } from '../../primitives/bytes.ts'
-import { toQuantity } from '../format/json.ts'
+import { bytesKey, bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { CacheableRequest } from '../jsonrpc/answerCache.ts'
 import { invalidParams, RPC_CODES, RpcError, responseTooLarge, serverError, timedOut } from '../jsonrpc/errors.ts'
 import { defineMethod, RawJson, type RpcContext } from '../jsonrpc/method.ts'
@@ -102,13 +101,13 @@ export class LogScan {
   async *matches(range: LogRange): AsyncGenerator<{ readonly height: number; readonly logs: readonly LogText[] }> {
     for await (const heights of candidateHeights(this.#chain, this.#filter, range, this.#pause)) {
       for (const height of heights) {
-        const kept = this.#logCache.find(this.#chain, height)
-        this.#sincePause += kept === undefined ? LOGS_PER_PAUSE : 1 + kept.length
+        const cached = this.#logCache.find(this.#chain, height)
+        this.#sincePause += cached === undefined ? LOGS_PER_PAUSE : 1 + cached.length
         if (this.#sincePause >= LOGS_PER_PAUSE) {
           this.#sincePause = 0
           await this.#pause?.()
         }
-        const logs = kept ?? readLogs(this.#chain, height, this.#logCache)
+        const logs = cached ?? readLogs(this.#chain, height, this.#logCache)
         yield { height, logs: logs.filter(({ log }) => this.#matches(log)) }
       }
     }
@@ -178,11 +177,11 @@ async function* candidateHeights(
  * Reads the logs of a block into the cache.
  * @throws RpcError when the database no longer has them
  */
-function readLogs(chain: ChainReader, height: number, kept: LogCache): readonly LogText[] {
+function readLogs(chain: ChainReader, height: number, cache: LogCache): readonly LogText[] {
   const block = findReceipts(chain, byNumber(height))
   if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
   const logs = logTextsOf(block)
-  kept.keep(height, logs)
+  cache.add(height, logs)
   return logs
 }
 

@@ -1,6 +1,6 @@
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import { toQuantity } from '../format/json.ts'
+import { toQuantity } from '../../primitives/bytes.ts'
 import { InvalidArgument, invalidParams, responseTooLarge, timedOut } from '../jsonrpc/errors.ts'
 import { defineMethod, type ParamReader, RawJson, type RpcContext } from '../jsonrpc/method.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'

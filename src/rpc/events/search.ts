@@ -2,7 +2,7 @@ import { entryHash, type NativeEvent } from '../../chain/block/entries.ts'
 import { ENVELOPE_HASH_KEY, type EventTerm } from '../../chain/indexes/eventIndex.ts'
 import type { ChainReader } from '../../chain/store/store.ts'
 import { eventsOfEntry } from '../../execution/entryEvents.ts'
-import { equalBytes, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
+import { bytesToUpperHex, equalBytes, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import {
   type EventCondition,
@@ -235,7 +235,7 @@ function isMatch(chain: SearchChain, { height, position }: FoundTransaction, que
   const own = {
     'tm.event': 'Tx',
     'tx.height': String(height),
-    ...(wantsHash ? { 'tx.hash': toBuffer(entryHash(raw)).toString('hex').toUpperCase() } : {}),
+    ...(wantsHash ? { 'tx.hash': bytesToUpperHex(entryHash(raw)) } : {}),
   }
   return matchesSearch(upperCaseHash(query), eventsOfEntry(entry), own)
 }

@@ -1,8 +1,8 @@
 import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import type { SignedTransaction } from '../../chain/block/transaction.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { type JsonObject, toQuantity } from './json.ts'
+import type { JsonObject } from './json.ts'
 import { formatMinedTransaction } from './transaction.ts'
 
 /** The parts of an Ethereum block. Withdrawals and uncles are always empty on this chain. */

@@ -1,12 +1,9 @@
+import { toQuantity } from '../../primitives/bytes.ts'
+
 /** A value that JSON.stringify writes without conversion. */
 type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
 export type JsonObject = { readonly [key: string]: Json }
-
-/** Formats a QUANTITY: 0x and hex digits without leading zeros. */
-export function toQuantity(value: bigint | number): `0x${string}` {
-  return `0x${value.toString(16)}`
-}
 
 /** Formats a QUANTITY, or null where there is no value. */
 export function toNullableQuantity(value: bigint | number | undefined): `0x${string}` | null {

@@ -1,9 +1,9 @@
 import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import type { Log, Receipt } from '../../chain/block/receipt.ts'
 import type { SignedTransaction } from '../../chain/block/transaction.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { type JsonObject, toQuantity } from './json.ts'
+import type { JsonObject } from './json.ts'
 
 interface ReceiptPosition {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp'>

@@ -2,9 +2,9 @@ import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import type { AccessListItem, Authorization, SignedTransaction, Transaction } from '../../chain/block/transaction.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { type JsonObject, toNullableQuantity, toQuantity } from './json.ts'
+import { type JsonObject, toNullableQuantity } from './json.ts'
 
 /** The place where a transaction was mined. */
 interface MinedAt {

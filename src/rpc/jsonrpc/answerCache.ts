@@ -24,7 +24,7 @@ export interface AnswerCache {
   ): ResultText | Promise<ResultText> | undefined
 }
 
-/** Memory of an answer besides its text. */
+/** Memory of an answer in addition to its text. */
 const ANSWER_BYTES = 300
 
 /**
@@ -32,16 +32,13 @@ const ANSWER_BYTES = 300
  * @param maxBytes of all answers; an answer that takes more than an eighth is not cached
  */
 export function createAnswerCache(maxBytes: number): AnswerCache {
-  const kept = new BoundedCache<ResultText>(maxBytes, (key, { length }) => key.length + length + ANSWER_BYTES)
+  const answers = new BoundedCache<ResultText>(maxBytes, (key, { length }) => key.length + length + ANSWER_BYTES)
   const underway = new Map<string, Promise<ResultText>>()
 
-  const keep = (key: string, answer: ResultText): void => {
-    if (answer.length <= maxBytes / 8) kept.set(key, answer)
-  }
   const begin = async (key: string, running: Promise<ResultText>): Promise<ResultText> => {
     try {
       const answer = await running
-      keep(key, answer)
+      if (answer.length <= maxBytes / 8) answers.set(key, answer)
       return answer
     } finally {
       underway.delete(key)
@@ -52,7 +49,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     find: ({ headHeight, oldestBlock }, request, run) => {
       if (request.to > headHeight || request.from < oldestBlock) return undefined
       const key = `${request.method}${JSON.stringify(request.params)}`
-      const answer = kept.get(key)
+      const answer = answers.get(key)
       if (answer !== undefined) return answer
       const other = underway.get(key)
       // The other client may have left, or its time may be over: then this client runs the request

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { bytesToBigInt } from '../../primitives/bytes.ts'
-import { toQuantity } from '../format/json.ts'
+import { bytesToBigInt, toQuantity } from '../../primitives/bytes.ts'
 import { jsonKind, TypeMismatch } from '../params/values.ts'
 import type { ParamReader } from './method.ts'
 

@@ -1,6 +1,5 @@
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
-import { toQuantity } from '../format/json.ts'
 import { readData } from '../params/values.ts'
 import { defineMethod, type RpcMethod } from './method.ts'
 

@@ -56,7 +56,7 @@ const { control, data } = workerData as ThreadData<BackgroundData>
 const threadMetrics = createThreadMetrics('background')
 const metrics = createBackgroundMetrics(threadMetrics.registry)
 
-async function scrubForEver(): Promise<never> {
+async function scrubPermanently(): Promise<never> {
   for (;;) {
     const endMs = performance.now() + PASS_MS
     const wanted = tableBytes(data.location) / (PASS_MS / 1000)
@@ -82,8 +82,8 @@ function* scrubFiles(): Generator<number, void, void> {
   }
 }
 
-/** How often it is looked whether a segment can be made, and how long after one could not be made. */
-const LOOK_MS = 5_000
+/** How often the thread checks whether a segment can be made, and how long after one could not be made. */
+const CHECK_MS = 5_000
 const RETRY_MS = 3_600_000
 
 /**
@@ -99,9 +99,9 @@ function createPause(): () => Promise<void> {
   }
 }
 
-async function makeSegmentsForEver(): Promise<void> {
+async function makeSegments(): Promise<void> {
   // Before there is anything to do, neither modules nor the database take memory.
-  while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
+  while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextCheck(CHECK_MS)
   const { makeNextSegment } = await import('../../../chain/segments/moveBlocks.ts')
   const { makeNextHashFile } = await import('../../../chain/indexes/makeHashFiles.ts')
   const { makeNextBareSegment } = await import('../../../chain/segments/bareSegments.ts')
@@ -115,12 +115,12 @@ async function makeSegmentsForEver(): Promise<void> {
           (await makeNextSegment(database, rules, createPause())) ||
           (await withSnapshot(database, (view) => makeNextHashFile(view, createPause()))) ||
           (await makeNextBareSegment(database, createPause()))
-        if (!hasMade) await untilNextLook(LOOK_MS)
+        if (!hasMade) await untilNextCheck(CHECK_MS)
       } catch (error) {
         stopping.signal.throwIfAborted()
         if (error instanceof DatabaseError && error.code === 'corrupt') throw error
         log.error({ error }, 'a segment could not be made: its blocks stay where they are')
-        await untilNextLook(RETRY_MS)
+        await untilNextCheck(RETRY_MS)
       }
     }
   } finally {
@@ -138,7 +138,7 @@ async function withSnapshot<T>(database: Database, work: (view: DatabaseReader) 
   }
 }
 
-function untilNextLook(milliseconds: number): Promise<void> {
+function untilNextCheck(milliseconds: number): Promise<void> {
   return sleep(milliseconds, undefined, { signal: stopping.signal })
 }
 
@@ -170,8 +170,8 @@ await waitAtGate(data.databaseGate)
 serve(control, service)
 collectWhenIdle()
 // An error ends the thread, and with it the node.
-void scrubForEver()
-segments = makeSegmentsForEver()
+void scrubPermanently()
+segments = makeSegments()
 segments.catch((error) => {
   if (!stopping.signal.aborted) throw error
 })

@@ -1,6 +1,6 @@
 import type { ApplicationInfo } from '../../../consensus/application.ts'
 import type { DecidedEvent } from '../../../consensus/consensusService.ts'
-import { bytesToHex } from '../../../primitives/bytes.ts'
+import { bytesToHex, bytesToUpperHex } from '../../../primitives/bytes.ts'
 import type { HeightTimes } from '../../../rpc/comet/json/roundState.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { ConsensusMetrics } from '../../../telemetry/metrics.ts'
@@ -62,7 +62,7 @@ function logDecision(log: Logger, { decided, result, source, timings }: DecidedE
     finalizeMs: Math.round(timings.finalizeMs),
   }
   for (const { voteA } of decided.block.evidence) {
-    const validator = bytesToHex(voteA.validatorAddress).slice(2).toUpperCase()
+    const validator = bytesToUpperHex(voteA.validatorAddress)
     log.warn(
       { height: header.height, validator, faultHeight: voteA.height },
       'block reports a validator that signed twice',

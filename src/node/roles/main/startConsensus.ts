@@ -13,7 +13,7 @@ import { decidesAlone } from '../../../consensus/recovery.ts'
 import type { RoundEventSink } from '../../../consensus/roundEvents.ts'
 import { STEPS } from '../../../consensus/roundStateView.ts'
 import { readCopyMark } from '../../../datadir/copyMark.ts'
-import { bytesToHex, equalBytes } from '../../../primitives/bytes.ts'
+import { bytesToHex, bytesToUpperHex, equalBytes } from '../../../primitives/bytes.ts'
 import { createCommitVerifier } from '../../../sync/blocks/commitChecks.ts'
 import { followNode } from '../../../sync/blocks/followNode.ts'
 import type { SyncStatus } from '../../../sync/blocks/syncStatus.ts'
@@ -189,7 +189,7 @@ function traceDecision(traces: RoundTraces, { decided: { block, seenCommit }, ti
   traces.decided(block.header.height, {
     'coind.transactions': block.txs.length,
     'coind.round': seenCommit.round,
-    'coind.proposer': bytesToHex(block.header.proposerAddress).slice(2).toUpperCase(),
+    'coind.proposer': bytesToUpperHex(block.header.proposerAddress),
     'coind.log_ms': timings.logMs,
   })
 }

@@ -284,7 +284,10 @@ function admitJournaled(transaction: PooledTransaction): Admission {
 function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   journal = new Journal(state)
   metrics.unforeseenTotal.inc({ place: 'pool' })
-  log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
+  log.error(
+    { transaction: bytesToHex(hash), error },
+    'unforeseen error while admitting a transaction: report this line with its stack',
+  )
 }
 
 /** Offers the pool the transactions of its journal from before the start, in turn with those of clients and peers. */

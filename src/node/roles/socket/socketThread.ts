@@ -199,9 +199,10 @@ const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplac
 const remoteViews = viewThreads.map(({ remote }) => remote)
 const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
 const decoder = createTransactionDecoder(data.chain)
-const contexts = createContextSource({ data, feed, pool, decoder })
+const ownSubmissions = createSubmitPort({ decoder, limits: data.limits, pool })
+const contexts = createContextSource({ data, feed, pool, decoder, submissions: ownSubmissions })
 const views = createViewPool(remoteViews, () => withView(({ chain }) => chain.packedBelow))
-/** For CometBFT's RPC, REST and gRPC; JSON-RPC has a quota of its own for calls. */
+/** For CometBFT's RPC, REST and gRPC; JSON-RPC uses the other one, and has a quota of its own for calls. */
 const submissions = createSubmitPort({
   decoder,
   limits: data.limits,

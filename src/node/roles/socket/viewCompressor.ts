@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'
 import type { Compressor, Encoding } from '../../../rpc/transport/compression.ts'
 import { ThreadStopped } from '../../wire/port.ts'
-import { createHeavyQueue, TaskDropped } from './heavyQueue.ts'
+import { createHeavyQueue, TaskDropped } from '../view/heavyQueue.ts'
 
 /** The part of a view thread that compresses answers. Work whose `signal` is aborted stops at its next turn. */
 interface RemoteCompressor {

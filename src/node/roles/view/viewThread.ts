@@ -40,9 +40,9 @@ import { moved, serve, withOwnBuffer } from '../../wire/port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from '../../wire/rpcContext.ts'
 import { waitAtGate } from '../../wire/sharedMemory.ts'
 import { followHeads } from '../../wire/viewFeed.ts'
-import { createViewTasks } from '../../wire/viewTasks.ts'
-import { type DropReason, TaskDropped } from '../socket/heavyQueue.ts'
 import { type CallDue, recoverPackedAuthorities, recoverPackedSenders } from '../socket/viewPool.ts'
+import { type DropReason, TaskDropped } from './heavyQueue.ts'
+import { createViewTasks } from './viewTasks.ts'
 
 /**
  * A view thread reads the database of the newest block and runs code on it without changing anything: calls, estimates, traces, log
@@ -82,6 +82,7 @@ const contexts = createContextSource({
   data,
   feed,
   decoder,
+  submissions,
   pool,
   execution: (scope) => ({
     engine,

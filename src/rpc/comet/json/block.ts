@@ -1,8 +1,8 @@
 import type { ConsensusBlock, ConsensusHeader } from '../../../chain/comet/block.ts'
 import type { Commit } from '../../../chain/comet/types.ts'
-import { toBuffer } from '../../../primitives/bytes.ts'
+import { bytesToUpperHex, toBuffer } from '../../../primitives/bytes.ts'
 import { evidenceJson } from './evidence.ts'
-import { base64, blockIdJson, formatTime, upperHex } from './values.ts'
+import { base64, blockIdJson, formatTime } from './values.ts'
 
 /** types.Header */
 export function headerJson(header: ConsensusHeader) {
@@ -12,15 +12,15 @@ export function headerJson(header: ConsensusHeader) {
     height: String(header.height),
     time: formatTime(header.timeMs),
     last_block_id: blockIdJson(header.lastBlockId),
-    last_commit_hash: upperHex(header.lastCommitHash),
-    data_hash: upperHex(header.dataHash),
-    validators_hash: upperHex(header.validatorsHash),
-    next_validators_hash: upperHex(header.nextValidatorsHash),
-    consensus_hash: upperHex(header.consensusHash),
-    app_hash: upperHex(header.appHash),
-    last_results_hash: upperHex(header.lastResultsHash),
-    evidence_hash: upperHex(header.evidenceHash),
-    proposer_address: upperHex(header.proposerAddress),
+    last_commit_hash: bytesToUpperHex(header.lastCommitHash),
+    data_hash: bytesToUpperHex(header.dataHash),
+    validators_hash: bytesToUpperHex(header.validatorsHash),
+    next_validators_hash: bytesToUpperHex(header.nextValidatorsHash),
+    consensus_hash: bytesToUpperHex(header.consensusHash),
+    app_hash: bytesToUpperHex(header.appHash),
+    last_results_hash: bytesToUpperHex(header.lastResultsHash),
+    evidence_hash: bytesToUpperHex(header.evidenceHash),
+    proposer_address: bytesToUpperHex(header.proposerAddress),
   }
 }
 
@@ -32,7 +32,7 @@ export function commitJson(commit: Commit) {
     block_id: blockIdJson(commit.blockId),
     signatures: commit.signatures.map(({ flag, validatorAddress, timestampMs, signature }) => ({
       block_id_flag: flag,
-      validator_address: upperHex(validatorAddress),
+      validator_address: bytesToUpperHex(validatorAddress),
       timestamp: formatTime(timestampMs),
       signature: base64(signature),
     })),

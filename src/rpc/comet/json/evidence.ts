@@ -5,9 +5,9 @@ import {
   type Vote,
   type VoteType,
 } from '../../../chain/comet/types.ts'
-import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { bytesToUpperHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { CometParamError, fromBase64, int64 } from '../method.ts'
-import { base64, blockIdJson, formatTime, parseTime, upperHex } from './values.ts'
+import { base64, blockIdJson, formatTime, parseTime } from './values.ts'
 
 const DUPLICATE_VOTE = 'tendermint/DuplicateVoteEvidence'
 
@@ -36,7 +36,7 @@ export function voteJson(vote: Vote) {
     round: vote.round,
     block_id: blockIdJson(vote.blockId),
     timestamp: formatTime(vote.timestampMs),
-    validator_address: upperHex(vote.validatorAddress),
+    validator_address: bytesToUpperHex(vote.validatorAddress),
     validator_index: vote.validatorIndex,
     signature: base64(vote.signature),
     extension: null,

@@ -4,14 +4,14 @@ import type { ValidatorSet } from '../../../chain/comet/types.ts'
 import type { ChainReader } from '../../../chain/store/store.ts'
 import { eventsOfEntry } from '../../../execution/entryEvents.ts'
 import { Tx } from '../../../modules/tx/types.ts'
-import { bytesKey } from '../../../primitives/bytes.ts'
+import { bytesKey, bytesToUpperHex } from '../../../primitives/bytes.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import { wrapEthereumTx } from '../../cosmos/ethereumTx.ts'
 import type { FoundTransaction, SearchChain } from '../../events/search.ts'
 import type { JsonObject } from '../../format/json.ts'
 import type { SubmitOutcome } from '../../submit/submitPort.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParams.ts'
-import { base64, upperHex } from './values.ts'
+import { base64 } from './values.ts'
 
 /** abci.ExecTxResult as CometBFT writes it in JSON; ResponseCheckTx has the same fields. */
 export interface TxResult {
@@ -91,7 +91,7 @@ export function txJson(chain: SearchChain, { height, position }: FoundTransactio
   const entry = chain.entryResults(height)![position]!
   const shown = entry.kind === 'evm' ? Tx.encode(wrapEthereumTx(tx, entry.signed.sender)) : tx
   return {
-    hash: upperHex(entryHash(tx)),
+    hash: bytesToUpperHex(entryHash(tx)),
     height: String(height),
     index: position,
     tx_result: txResultJson(entryTxResult(entry)),
@@ -103,7 +103,7 @@ export function txJson(chain: SearchChain, { height, position }: FoundTransactio
 /** Formats types.TxProof, which proves that a transaction is part of the header's data_hash. */
 function proofJson(txs: readonly Uint8Array[], position: number): JsonObject {
   const { root, proofs } = merkleProofs(txs.map((tx) => sha256(tx)))
-  return { root_hash: upperHex(root), data: base64(txs[position]!), proof: merkleProofJson(proofs[position]!) }
+  return { root_hash: bytesToUpperHex(root), data: base64(txs[position]!), proof: merkleProofJson(proofs[position]!) }
 }
 
 function merkleProofJson({ total, index, leafHash, aunts }: MerkleProof): JsonObject {

@@ -1,8 +1,8 @@
 import { type BlockId, type RankedValidatorSet, SIGNED_MESSAGE_TYPES, type Vote } from '../../../chain/comet/types.ts'
 import { proposerAt } from '../../../chain/comet/validatorSet.ts'
 import type { RoundStateView, VoteSetView } from '../../../consensus/roundStateView.ts'
-import { equalBytes } from '../../../primitives/bytes.ts'
-import { base64, blockIdJson, formatTime, upperHex, validatorSetJson } from './values.ts'
+import { bytesToUpperHex, equalBytes } from '../../../primitives/bytes.ts'
+import { base64, blockIdJson, formatTime, validatorSetJson } from './values.ts'
 
 /** Most rounds that are shown, the newest ones: a height without a decision may have many. */
 const MAX_ROUNDS = 16
@@ -42,12 +42,12 @@ function simpleJson(state: RoundStateView, { startMs }: HeightTimes, votes: Roun
   return {
     'height/round/step': `${state.height}/${state.round}/${state.step}`,
     start_time: formatTime(startMs),
-    proposal_block_hash: isComplete(state) ? upperHex(state.proposal?.blockId.hash ?? new Uint8Array(0)) : '',
+    proposal_block_hash: isComplete(state) ? bytesToUpperHex(state.proposal?.blockId.hash ?? new Uint8Array(0)) : '',
     locked_block_hash: hashJson(state.lockedBlockId),
     valid_block_hash: hashJson(state.validBlockId),
     height_vote_set: votes,
     proposer: {
-      address: upperHex(proposer.address),
+      address: bytesToUpperHex(proposer.address),
       index: state.validators.validators.findIndex(({ address }) => equalBytes(address, proposer.address)),
     },
   }
@@ -150,7 +150,7 @@ function voteText(vote: Vote | undefined): string {
 }
 
 function fingerprint(bytes: Uint8Array): string {
-  return upperHex(bytes.subarray(0, FINGERPRINT_BYTES)).padEnd(FINGERPRINT_BYTES * 2, '0')
+  return bytesToUpperHex(bytes.subarray(0, FINGERPRINT_BYTES)).padEnd(FINGERPRINT_BYTES * 2, '0')
 }
 
 function isComplete(state: RoundStateView): boolean {
@@ -166,5 +166,5 @@ function partBits({ parts }: RoundStateView): string {
 }
 
 function hashJson(id: BlockId | undefined): string {
-  return id === undefined ? '' : upperHex(id.hash)
+  return id === undefined ? '' : bytesToUpperHex(id.hash)
 }

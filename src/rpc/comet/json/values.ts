@@ -1,10 +1,5 @@
 import { type BlockId, NIL_BLOCK_ID, type RankedValidatorSet } from '../../../chain/comet/types.ts'
-import { toBuffer } from '../../../primitives/bytes.ts'
-
-/** Formats CometBFT's HexBytes. */
-export function upperHex(bytes: Uint8Array): string {
-  return toBuffer(bytes).toString('hex').toUpperCase()
-}
+import { bytesToUpperHex, toBuffer } from '../../../primitives/bytes.ts'
 
 /** Formats a Go byte slice in JSON: an empty one is null. */
 export function base64(bytes: Uint8Array): string | null {
@@ -32,7 +27,10 @@ export function parseTime(text: string): number | undefined {
 
 /** Formats types.BlockID. */
 export function blockIdJson({ hash, partSetHeader }: BlockId) {
-  return { hash: upperHex(hash), parts: { total: partSetHeader.total, hash: upperHex(partSetHeader.hash) } }
+  return {
+    hash: bytesToUpperHex(hash),
+    parts: { total: partSetHeader.total, hash: bytesToUpperHex(partSetHeader.hash) },
+  }
 }
 
 /** The ID that CometBFT shows for a missing block. */
@@ -47,7 +45,7 @@ export function publicKeyJson(publicKey: Uint8Array) {
 export function validatorJson({ validators, priorities }: RankedValidatorSet, index: number) {
   const { address, publicKey, power } = validators[index]!
   return {
-    address: upperHex(address),
+    address: bytesToUpperHex(address),
     pub_key: publicKeyJson(publicKey),
     voting_power: power.toString(),
     proposer_priority: priorities[index]!.toString(),

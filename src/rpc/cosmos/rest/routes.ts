@@ -118,7 +118,7 @@ function getJson({ query, captures }: RouteMatch, search: string): string {
 }
 
 /**
- * The view thread parses it. An empty body is an empty message.
+ * Returns the JSON of a POST, which the thread that runs the query parses. An empty body is an empty message.
  * @throws QueryError when it holds more than any query takes: that is found before it goes to another thread
  */
 function bodyJson(body: string, onRefused: () => void): string {

@@ -7,9 +7,12 @@ import { answerRest, createRestRouter } from '../../../../src/rpc/cosmos/rest/ro
 import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { createTestChain, type TestChain, type TestChainOptions } from '../../execution/testChain.ts'
+import { createTestChain, GENESIS_TIME_MS, type TestChain, type TestChainOptions } from '../../execution/testChain.ts'
 import { chainContext } from '../chainContext.ts'
 import { IDENTITY } from '../comet/cometNode.ts'
+
+/** The node's clock, which stands still: two simulations of one test are in blocks of the same time. */
+const NOW_MS = GENESIS_TIME_MS + 3_600_000
 
 interface RestAnswerOf {
   readonly status: number
@@ -59,7 +62,7 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
       read((view) =>
         answerNativeCall(
           { queries: QUERIES, node, log },
-          chainContext(chain, view, { txs: poolPort(pool) }, onPause),
+          chainContext(chain, view, { txs: poolPort(pool), now: () => NOW_MS }, onPause),
           call,
         ),
       ),

@@ -94,7 +94,7 @@ function subscribe(hub: CometEventHub, text: string, client = '192.0.2.1') {
     isDropped: false,
     end: hub.add(parseEventQuery(text), {
       client,
-      keptLength: 0,
+      startLength: 0,
       deliver: (end) => void heard.push(end),
       drop: () => {
         subscriber.isDropped = true

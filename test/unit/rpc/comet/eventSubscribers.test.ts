@@ -9,10 +9,10 @@ function setup(total = 1e9) {
   let taken = 0
   const budget = createClientBudget({ total, onChange: (bytes) => (taken = bytes) })
   const subscribers = createEventSubscribers(budget)
-  const add = (text: string, keptLength = 100) =>
+  const add = (text: string, startLength = 100) =>
     subscribers.add(parseEventQuery(text), 1, {
       client: CLIENT,
-      keptLength,
+      startLength,
       deliver: () => undefined,
       drop: () => undefined,
     })

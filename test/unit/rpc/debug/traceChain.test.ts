@@ -1,14 +1,18 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
-import type { CallScope } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { openTraceChain } from '../../../../src/rpc/debug/traceChain.ts'
+import { type CallScope, OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import { serverError } from '../../../../src/rpc/jsonrpc/errors.ts'
+import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
 import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer } from '../../../support/rpc/rpcTestServer.ts'
 import { openTestSocket, type TestSocket } from '../../../support/rpc/testSocket.ts'
 
-/** Calls that the view threads got, and what answers them. */
+/** Traces that the view threads were asked for, and what answers them. */
 let calls: { readonly method: string; readonly params: readonly unknown[]; readonly scope: CallScope }[]
 let answer: (number: string) => Promise<string>
+
+let headerAnswer: (number: string) => string
 
 let node: MemoryNode
 let server: TestServer
@@ -22,8 +26,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   calls = []
   answer = async (number) => (number === '0x2' ? `[{"txHash":"0x01","result":"of ${number}"}]` : '[]')
+  headerAnswer = (number) => JSON.stringify({ hash: hashOf(Number(number)) })
   const views = {
-    call: (queue: string, method: string, params: readonly unknown[], scope: CallScope) => {
+    call: async (queue: string, method: string, params: readonly unknown[], scope: CallScope) => {
+      if (method === 'eth_getHeaderByNumber') {
+        expect(queue).toBe('heavy')
+        return headerAnswer(params[0] as string)
+      }
       expect(queue).toBe('trace')
       calls.push({ method, params, scope })
       return answer(params[0] as string)
@@ -68,6 +77,32 @@ describe('the subscription traceChain', () => {
     const traces = [{ error: 'execution timeout' }]
     expect(await client.next()).toEqual(notification(id, { block: '0x2', hash: hashOf(2), traces }))
     expect(calls).toHaveLength(2)
+  })
+
+  it('tells of the traces without a hash that cannot be read', async () => {
+    headerAnswer = () => {
+      throw serverError('too many requests, try again later')
+    }
+    const { result: id } = await subscribe('0x3', '0x4')
+    expect(await client.next()).toEqual(notification(id, { block: '0x4', hash: null, traces: [] }))
+  })
+
+  it('reads no block in the thread of the connection: its bounds are those of the chain', () => {
+    const chain = { headHeight: 9, base: 4, oldestBlock: 6 }
+    const open = (first: string, last: string) => () =>
+      openTraceChain(
+        {
+          lease: () => ({ context: { view: { chain } } as unknown as RpcContext, release: () => undefined }),
+          views: { call: () => new Promise(() => undefined) },
+          scope: OWN_SCOPE,
+          log: { error: (fields) => expect.unreachable(String(fields)) },
+        },
+        ['traceChain', first, last],
+      )
+    expect(open('0x0', '0x4')).not.toThrow()
+    expect(open('earliest', 'latest')).not.toThrow()
+    expect(open('0x3', '0x5')).toThrow('pruned history unavailable: the oldest block is 6')
+    expect(open('0x4', '0xa')).toThrow('block #10 not found')
   })
 
   it('is one of each connection at a time, and ends with it or when it is not wanted any more', async () => {

@@ -1,6 +1,6 @@
 import { fromRlp } from 'viem'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, hexToBytes, toQuantity } from '../../../../src/primitives/bytes.ts'
 import {
   getAccount,
   getBalance,
@@ -10,7 +10,6 @@ import {
   getStorageValues,
   getTransactionCount,
 } from '../../../../src/rpc/eth/accountState.ts'
-import { toQuantity } from '../../../../src/rpc/format/json.ts'
 import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
 import { testAccount } from '../../../support/rpc/testAccount.ts'

@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createViewTasks } from '../../../../src/node/wire/viewTasks.ts'
-import { type CallScope, OWN_SCOPE, REQUEST_TIMEOUT_MS } from '../../../../src/rpc/jsonrpc/callScope.ts'
-import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
-import type { ViewQueue } from '../../../../src/rpc/jsonrpc/place.ts'
+import { createViewTasks } from '../../../../../src/node/roles/view/viewTasks.ts'
+import { type CallScope, OWN_SCOPE, REQUEST_TIMEOUT_MS } from '../../../../../src/rpc/jsonrpc/callScope.ts'
+import type { RpcContext } from '../../../../../src/rpc/jsonrpc/method.ts'
+import type { ViewQueue } from '../../../../../src/rpc/jsonrpc/place.ts'
 
-import { createViewMetrics } from '../../../../src/telemetry/metrics.ts'
+import { createViewMetrics } from '../../../../../src/telemetry/metrics.ts'
 
 const ARRIVED_MS = 1_000_000
 

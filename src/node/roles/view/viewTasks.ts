@@ -1,12 +1,12 @@
-import type { HeavyCallLimits } from '../../config/config.ts'
-import { ExecutionTimeout } from '../../evm/engine.ts'
-import { bytesOf } from '../../primitives/valueBytes.ts'
-import { type CallScope, REQUEST_TIMEOUT_MS } from '../../rpc/jsonrpc/callScope.ts'
-import type { RpcContext } from '../../rpc/jsonrpc/method.ts'
-import type { ViewQueue } from '../../rpc/jsonrpc/place.ts'
-import type { ContextLease } from '../../rpc/jsonrpc/runMethod.ts'
-import type { ViewMetrics } from '../../telemetry/metrics.ts'
-import { createHeavyQueue, PLACE_BYTES, TaskDropped } from '../roles/socket/heavyQueue.ts'
+import type { HeavyCallLimits } from '../../../config/config.ts'
+import { ExecutionTimeout } from '../../../evm/engine.ts'
+import { bytesOf } from '../../../primitives/valueBytes.ts'
+import { type CallScope, REQUEST_TIMEOUT_MS } from '../../../rpc/jsonrpc/callScope.ts'
+import type { RpcContext } from '../../../rpc/jsonrpc/method.ts'
+import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
+import type { ContextLease } from '../../../rpc/jsonrpc/runMethod.ts'
+import type { ViewMetrics } from '../../../telemetry/metrics.ts'
+import { createHeavyQueue, PLACE_BYTES, TaskDropped } from './heavyQueue.ts'
 
 interface ViewTasksOptions {
   /** a context on the newest head */

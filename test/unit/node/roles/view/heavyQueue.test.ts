@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createHeavyQueue, type HeavyTask, PLACE_BYTES } from '../../../../../src/node/roles/socket/heavyQueue.ts'
+import { createHeavyQueue, type HeavyTask, PLACE_BYTES } from '../../../../../src/node/roles/view/heavyQueue.ts'
 import { bytesOf } from '../../../../../src/primitives/valueBytes.ts'
 
 const DEADLINE_MS = 30_000
