@@ -31,7 +31,7 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
       params,
       run: async (tx = EMPTY_BYTES, { client }) => {
         // The client waits for the check of the signatures, so that these checks do not pile up.
-        const verified = await submissions.verify(tx)
+        const verified = await submissions.verify(tx, client)
         if (!('code' in verified)) submissions.admit(verified, client).catch(onError)
         return broadcastJson({ code: 0, codespace: '', log: '', hash: verified.hash })
       },
@@ -52,8 +52,8 @@ export function createCheckTxMethod({ submissions, pool }: CometMempool): CometM
   return defineCometMethod({
     name: 'check_tx',
     params,
-    run: async (tx = EMPTY_BYTES) => {
-      const verified = await submissions.verify(tx)
+    run: async (tx = EMPTY_BYTES, { client }) => {
+      const verified = await submissions.verify(tx, client)
       if ('code' in verified) return checkTxJson(verified)
       const { raw, sender, hash } = verified
       return checkTxJson(outcomeOf(verified, await pool.check({ raw, sender, hash })))
@@ -120,7 +120,7 @@ const TIMEOUT_MS = 10_000
 async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array, scope: CallScope): Promise<JsonObject> {
   // 1.
   const { submissions } = mempool
-  const verified = await submissions.verify(tx)
+  const verified = await submissions.verify(tx, scope.client)
   if ('code' in verified) return broadcastCommitJson(verified, undefined)
   // 2.
   const { context, release } = mempool.lease()

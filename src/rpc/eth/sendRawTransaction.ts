@@ -49,7 +49,7 @@ export const sendRawTransactionSync = defineMethod({
     const waitMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
     const deadlineMs = context.monotonicMs() + waitMs
     const { submissions, scope } = context
-    const verified = await submissions.verify(raw, 'evm')
+    const verified = await submissions.verify(raw, scope.client, 'evm')
     if ('code' in verified) throw serverError(verified.log)
     const { nonce, sender } = verified
     await checkNonceGap(context, nonce, sender, waitMs)

@@ -52,9 +52,13 @@ export interface SubmitPort {
    * calls, except those that another thread verifies.
    */
   submit(raw: Uint8Array, client: string, kinds?: Kinds): Promise<SubmitOutcome>
-  /** The first half of {@link submit}, for methods that do something in between: decodes, and checks what needs no state. */
-  verify(raw: Uint8Array, kinds?: Kinds): Verified | Promise<Verified>
-  /** The second half of {@link submit}. @param client see `ClientAddresses` */
+  /**
+   * The first half of {@link submit}, for methods that do something in between: decodes, and checks
+   * what needs no state.
+   * @param client see `ClientAddresses`: long transactions of clients take turns
+   */
+  verify(raw: Uint8Array, client: string, kinds?: Kinds): Verified | Promise<Verified>
+  /** The second half of {@link submit}. */
   admit(transaction: VerifiedTransaction, client: string): Promise<SubmitOutcome>
 }
 
@@ -74,29 +78,47 @@ interface OtherThreads {
   /** for what this thread verifies; undefined: it verifies nothing */
   readonly quota: EventLoopQuota | undefined
   /** Verifies a transaction in another thread, by a port without other threads. */
-  readonly verify: (raw: Uint8Array, kinds: Kinds) => Promise<Verified>
+  readonly verify: (raw: Uint8Array, client: string, kinds: Kinds) => Promise<Verified>
 }
 
 /** Longer bytes are refused before they are decoded, as the pool would refuse them. */
 const MAX_TRANSACTION_BYTES = DEFAULT_POOL_LIMITS.transactionBytes + MAX_WRAPPER_BYTES
 
 /**
- * A transaction takes one from the quota, and one more for each of so many bytes: a native one may
- * have a signature, which takes 0.2 ms to verify, in 170 bytes.
+ * A transaction takes one from the quota, and one more for each of so many bytes. A native one may
+ * have a signature in 170 bytes, which takes 0.2 ms to verify; an EVM one is only decoded.
  */
-const BYTES_PER_QUOTA = 512
+const BYTES_PER_QUOTA = { native: 512, evm: 16_384 }
 /** Transactions that would take more from the quota are verified in another thread. */
 const MOST_QUOTA = 16
+
+function quotaOf(raw: Uint8Array, kinds: Kinds): number {
+  const isNative = kinds === 'all' && isNativeEntry(raw)
+  return 1 + Math.floor(raw.length / BYTES_PER_QUOTA[isNative ? 'native' : 'evm'])
+}
+
+/** Whether a transaction may have so many signatures that its client has to wait for a turn of heavy tasks. */
+export function isLongSubmission(raw: Uint8Array, kinds: Kinds = 'all'): boolean {
+  return quotaOf(raw, kinds) > MOST_QUOTA
+}
+
+/** The outcome where too many long transactions wait already. */
+export function verificationBusy(raw: Uint8Array): SubmitOutcome {
+  return refusedBy(
+    raw,
+    sdkError('mempoolIsFull', 'too many long transactions wait to be verified: send it again later'),
+  )
+}
 
 /** The code of EVM transactions that cannot start, in the codespace of block results too. */
 const EVM_REFUSAL: ErrorCode = { codespace: 'evm', code: 2 }
 
 /** Creates the port of a thread. */
 export function createSubmitPort({ decoder, limits, pool, otherThreads }: SubmitPortOptions): SubmitPort {
-  const verify = (raw: Uint8Array, kinds: Kinds = 'all'): Verified | Promise<Verified> => {
+  const verify = (raw: Uint8Array, client: string, kinds: Kinds = 'all'): Verified | Promise<Verified> => {
     if (otherThreads !== undefined && raw.length <= MAX_TRANSACTION_BYTES) {
-      const weight = 1 + Math.floor(raw.length / BYTES_PER_QUOTA)
-      if (weight > MOST_QUOTA || otherThreads.quota?.take(weight) !== true) return otherThreads.verify(raw, kinds)
+      const isHere = !isLongSubmission(raw, kinds) && otherThreads.quota?.take(quotaOf(raw, kinds)) === true
+      if (!isHere) return otherThreads.verify(raw, client, kinds)
     }
     const opened = openTransaction(raw, kinds, limits)
     if ('code' in opened) return opened
@@ -110,7 +132,7 @@ export function createSubmitPort({ decoder, limits, pool, otherThreads }: Submit
     verify,
     admit,
     submit: async (raw, client, kinds) => {
-      const found = verify(raw, kinds)
+      const found = verify(raw, client, kinds)
       const verified = found instanceof Promise ? await found : found
       return 'code' in verified ? verified : admit(verified, client)
     },

@@ -14,7 +14,7 @@ import { RPC_CODES, RpcError } from '../../../rpc/jsonrpc/errors.ts'
 import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
 import type { ViewPool } from '../../../rpc/jsonrpc/runMethod.ts'
-import type { SubmitPort, Verified } from '../../../rpc/submit/submitPort.ts'
+import { isLongSubmission, type SubmitPort, type Verified } from '../../../rpc/submit/submitPort.ts'
 import type { RecoverAuthorities } from '../../wire/admissions.ts'
 import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes.ts'
 import { despiteStops, ThreadStopped } from '../../wire/port.ts'
@@ -163,11 +163,15 @@ interface SubmissionVerifier {
   verifySubmission: (...submission: Parameters<SubmitPort['verify']>) => Promise<Verified>
 }
 
-/** Verifies transactions of clients in the least busy of the threads. */
+/** Verifies transactions of clients in the least busy of the threads; long ones where heavy calls run. */
 export function createSubmissionCheck(threads: readonly SubmissionVerifier[]): SubmissionVerifier['verifySubmission'] {
   if (threads.length === 0) throw new Error('there is no thread to verify transactions in')
   const run = leastBusy(threads)
-  return (raw, kinds) => despiteStops(() => run((thread) => thread.verifySubmission(raw, kinds)))
+  const runLong = threads.length > 1 ? leastBusy(threads.slice(1)) : run
+  return (raw, client, kinds) =>
+    despiteStops(() =>
+      (isLongSubmission(raw, kinds) ? runLong : run)((thread) => thread.verifySubmission(raw, client, kinds)),
+    )
 }
 
 /** The part of a view thread that recovers the signers of authorizations; see {@link recoverPackedAuthorities}. */

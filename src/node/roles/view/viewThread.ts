@@ -16,14 +16,26 @@ import { QUERIES } from '../../../rpc/cosmos/queries.ts'
 import type { NativeAnswer, NativeCall } from '../../../rpc/cosmos/queryPort.ts'
 import { createLogCache } from '../../../rpc/eth/logCache.ts'
 import { openViewWorld } from '../../../rpc/eth/viewWorld.ts'
-import { callCancelled, monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'
+import {
+  type CallScope,
+  callCancelled,
+  monotonicMs,
+  OWN_SCOPE,
+  REQUEST_TIMEOUT_MS,
+} from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, timedOut } from '../../../rpc/jsonrpc/errors.ts'
 import type { MethodTable, RpcContext } from '../../../rpc/jsonrpc/method.ts'
 import { METHODS } from '../../../rpc/jsonrpc/methods.ts'
 import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
 import { serveViewCall } from '../../../rpc/jsonrpc/runMethod.ts'
-import { createSubmitPort, type SubmitPort, type Verified } from '../../../rpc/submit/submitPort.ts'
+import {
+  createSubmitPort,
+  isLongSubmission,
+  type SubmitPort,
+  type Verified,
+  verificationBusy,
+} from '../../../rpc/submit/submitPort.ts'
 import { compressBytes } from '../../../rpc/transport/compressBytes.ts'
 import type { Encoding } from '../../../rpc/transport/compression.ts'
 import { Database } from '../../../storage/database.ts'
@@ -152,8 +164,16 @@ const service = {
       log.error({ error }, 'unforeseen error while recovering a sender: report this line with its stack')
     }),
   /** see `createSubmissionCheck` */
-  verifySubmission: (...submission: Parameters<SubmitPort['verify']>): Verified | Promise<Verified> =>
-    submissions.verify(...submission),
+  verifySubmission: async (...[raw, client, kinds]: Parameters<SubmitPort['verify']>): Promise<Verified> => {
+    if (!isLongSubmission(raw, kinds)) return submissions.verify(raw, client, kinds)
+    const scope: CallScope = { ...OWN_SCOPE, client, deadlineMs: monotonicMs() + REQUEST_TIMEOUT_MS }
+    try {
+      return await tasks.run('heavy', scope, raw, async () => submissions.verify(raw, client, kinds))
+    } catch (error) {
+      if (error instanceof TaskDropped) return verificationBusy(raw)
+      throw error
+    }
+  },
   /** see `createAuthorityRecovery` */
   recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

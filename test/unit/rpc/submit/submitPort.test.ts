@@ -70,9 +70,9 @@ function portOf(quota?: EventLoopQuota): SubmitPort {
     ...(quota !== undefined && {
       otherThreads: {
         quota,
-        verify: async (raw, kinds) => {
+        verify: async (raw, client, kinds) => {
           askedElsewhere.push(raw)
-          return portOf().verify(raw, kinds)
+          return portOf().verify(raw, client, kinds)
         },
       },
     }),
@@ -109,11 +109,13 @@ describe('a submission', () => {
   it('takes more from the quota the longer it is, and one that would take very much goes elsewhere', async () => {
     const taken: (number | undefined)[] = []
     const port = portOf({ take: (weight) => taken.push(weight) > 0 })
-    await port.submit(new Uint8Array(100).fill(1), '::1')
-    await port.submit(new Uint8Array(8_000).fill(1), '::1')
-    await port.submit(new Uint8Array(9_000).fill(1), '::1')
-    expect(taken).toEqual([1, 16])
-    expect(askedElsewhere.map(({ length }) => length)).toEqual([9_000])
+    const nativeOf = (length: number) => new Uint8Array(length).fill(0x0a)
+    const evmOf = (length: number) => new Uint8Array(length).fill(1)
+    for (const raw of [nativeOf(100), nativeOf(8_000), nativeOf(9_000), evmOf(9_000), evmOf(131_072)]) {
+      await port.submit(raw, '::1')
+    }
+    expect(taken).toEqual([1, 16, 1, 9])
+    expect(askedElsewhere).toEqual([nativeOf(9_000)])
   })
 
   it('that is too long is refused before anything decodes it', async () => {

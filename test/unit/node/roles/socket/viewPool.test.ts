@@ -9,6 +9,7 @@ import {
   createAuthorityRecovery,
   createSenderExamination,
   createSenderRecovery,
+  createSubmissionCheck,
   createViewPool,
   recoverPackedAuthorities,
   recoverPackedSenders,
@@ -93,6 +94,25 @@ describe('queries in view threads', () => {
     const answer = pool.query('heavy', call, { ...OWN_SCOPE, signal: leaving.signal })
     leaving.abort(new Error('gone'))
     expect(await answer).toEqual(CANCELLED)
+  })
+})
+
+describe('verification of submissions', () => {
+  it('leaves long native transactions to the threads of heavy calls', async () => {
+    const asked: string[] = []
+    const thread = (name: string) => ({
+      verifySubmission: async (raw: Uint8Array, client: string) => {
+        asked.push(`${name} ${raw.length} ${client}`)
+        return { hash: raw, code: 0, codespace: '', log: '', gasWanted: 0n, gasUsed: 0n }
+      },
+    })
+    const verify = createSubmissionCheck([thread('first'), thread('second')])
+    const nativeOf = (length: number) => new Uint8Array(length).fill(0x0a)
+    await verify(nativeOf(200), '::1')
+    await verify(nativeOf(9_000), '::1')
+    await verify(nativeOf(9_000), '::2')
+    await verify(new Uint8Array(9_000).fill(2), '::1', 'evm')
+    expect(asked).toEqual(['first 200 ::1', 'second 9000 ::1', 'second 9000 ::2', 'first 9000 ::1'])
   })
 })
 
