@@ -5,12 +5,12 @@
  *
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
  */
-import { readAllHashFiles } from '../src/chain/indexes/hashFiles.ts'
+import { readAllHashFiles } from '../src/chain/indexes/hashFileList.ts'
 import { completeHashFiles } from '../src/chain/indexes/makeHashFiles.ts'
 import { moveBlocks, readMoved, writeTermsOf } from '../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
 import { termsEntry } from '../src/chain/segments/segmentTerms.ts'
-import { openChainReader } from '../src/chain/store/store.ts'
+import { openChainReader } from '../src/chain/store/chainReader.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
 import { keccak256, ZERO_HASH } from '../src/primitives/hash.ts'

@@ -16,7 +16,7 @@ import {
   MergedHashes,
   writeHashFile,
 } from '../src/chain/indexes/hashFile.ts'
-import { findHashHeights, writeHashFiles } from '../src/chain/indexes/hashFiles.ts'
+import { findHashHeights, writeHashFiles } from '../src/chain/indexes/hashFileList.ts'
 import { SEGMENT_BLOCKS } from '../src/chain/segments/segments.ts'
 import { WriteBatch } from '../src/storage/batch.ts'
 import { Database } from '../src/storage/database.ts'

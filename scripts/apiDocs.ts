@@ -7,7 +7,7 @@ import { createServer } from '../explorer/server/createServer.ts'
 import { NAMESPACES } from '../src/config/namespaces.ts'
 import { VERSION } from '../src/config/version.ts'
 import { type RpcContext, resultText } from '../src/rpc/jsonrpc/method.ts'
-import { createSocketMethods } from '../src/rpc/jsonrpc/methods.ts'
+import { createSocketMethods } from '../src/rpc/jsonrpc/methodTable.ts'
 import { methodsOf } from '../src/rpc/jsonrpc/namespaces.ts'
 import { textOf } from '../src/rpc/jsonrpc/resultText.ts'
 

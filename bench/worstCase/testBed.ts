@@ -7,7 +7,7 @@ import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import { Journal } from '../../src/state/journal.ts'
-import type { StateStore } from '../../src/state/store.ts'
+import type { StateStore } from '../../src/state/stateStore.ts'
 import type { Program } from './program.ts'
 import { HOARDER } from './testState.ts'
 

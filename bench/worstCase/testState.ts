@@ -8,7 +8,7 @@ import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, concatBytes } from '../../src/primitives/bytes.ts'
 import { sha256 } from '../../src/primitives/hash.ts'
 import { Journal } from '../../src/state/journal.ts'
-import { StateStore } from '../../src/state/store.ts'
+import { StateStore } from '../../src/state/stateStore.ts'
 import { WriteBatch } from '../../src/storage/batch.ts'
 import { Database } from '../../src/storage/database.ts'
 

@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { packSegment } from '../chain/segments/segments.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { encodeSegmentFile } from '../storage/segmentFile.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'

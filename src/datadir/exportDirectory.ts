@@ -11,7 +11,7 @@ import {
   SEGMENT_BLOCKS,
   segmentName,
 } from '../chain/segments/segments.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import {
   type BlocksFile,

@@ -5,6 +5,7 @@ import { decodeEthereumHeader } from '../chain/block/ethereumBlock.ts'
 import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/comet/block.ts'
 import type { LightBlock } from '../chain/comet/lightBlock.ts'
 import type { ChainConfig } from '../chain/genesis/chainConfig.ts'
+import { RESTORED_KEY, readBase, writeOldestBlocks } from '../chain/store/chainReader.ts'
 import {
   type BlockLink,
   type EncodedBlock,
@@ -12,7 +13,6 @@ import {
   linkBefore,
   readWholeBlock,
 } from '../chain/store/linkedBlocks.ts'
-import { RESTORED_KEY, readBase, writeOldestBlocks } from '../chain/store/store.ts'
 import { writeUnrankedSet, writeValidators } from '../chain/store/validatorRecords.ts'
 import { writeBlock, writeHeadRecord } from '../chain/store/writeBlock.ts'
 import type { GenesisState } from '../execution/genesisBlock.ts'
@@ -25,7 +25,7 @@ import { type ChunkOf, readListedChunk } from '../snapshot/listedChunk.ts'
 import { describeChunk, type Manifest, type ManifestChunk } from '../snapshot/manifest.ts'
 import { IncompleteStateError, StateRestore } from '../snapshot/restoreState.ts'
 import { nativeKey } from '../state/flatState.ts'
-import { StateStore } from '../state/store.ts'
+import { StateStore } from '../state/stateStore.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'

@@ -1,7 +1,7 @@
 import { removeNewestBlock } from '../chain/retention/removeBlock.ts'
 import { firstAfterSegments } from '../chain/segments/moveBlocks.ts'
 import { createBlockCache } from '../chain/store/blockCache.ts'
-import { openChainReader } from '../chain/store/store.ts'
+import { openChainReader } from '../chain/store/chainReader.ts'
 import { ConfigError } from '../config/configError.ts'
 import { readStateHead } from '../state/head.ts'
 import { undoState } from '../state/undoState.ts'

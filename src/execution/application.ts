@@ -1,6 +1,6 @@
 import { type ConsensusBlock, dataHash, maxDataBytes } from '../chain/comet/block.ts'
 import { evidenceSize } from '../chain/comet/evidence.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import type {
   Application,
   ApplicationInfo,

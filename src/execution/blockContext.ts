@@ -1,7 +1,7 @@
 import { blobBaseFee, nextBaseFee } from '../chain/block/baseFee.ts'
 import type { EthereumHeader } from '../chain/block/ethereumBlock.ts'
 import { type ChainConfig, forkAt } from '../chain/genesis/chainConfig.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import type { BlockContext, Rules } from '../evm/blockContext.ts'
 import { CONSENSUS_PARAMS, maxBlockGas } from '../modules/consensus/params.ts'
 import { feeMarketOf } from '../modules/feemarket/params.ts'

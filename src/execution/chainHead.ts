@@ -1,7 +1,7 @@
 import type { EthereumHeader } from '../chain/block/ethereumBlock.ts'
 import type { RankedValidatorSet, ValidatorSet } from '../chain/comet/types.ts'
 import { createRankedSet, incrementPriorities, updateValidators } from '../chain/comet/validatorSet.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import type { HeadRecord } from '../chain/store/writeBlock.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { Hash } from '../primitives/hash.ts'

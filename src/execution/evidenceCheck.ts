@@ -2,7 +2,7 @@ import { checkDuplicateVote, encodeEvidence, evidenceSize, MAX_BLOCK_EVIDENCE } 
 import type { Evidence } from '../chain/comet/types.ts'
 import type { ChainConfig } from '../chain/genesis/chainConfig.ts'
 import { isEvidenceExpired } from '../chain/retention/headerRetention.ts'
-import type { ChainReader } from '../chain/store/store.ts'
+import type { ChainReader } from '../chain/store/chainReader.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import { isCommitted } from '../modules/evidence/evidence.ts'
 import { punishable } from '../modules/slashing/jail.ts'

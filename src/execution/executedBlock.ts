@@ -9,7 +9,7 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { StateChanges } from '../state/changes.ts'
-import type { PendingState } from '../state/store.ts'
+import type { PendingState } from '../state/stateStore.ts'
 import type { RunningParams } from './blockContext.ts'
 import type { HeadValidators } from './chainHead.ts'
 

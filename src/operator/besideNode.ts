@@ -32,7 +32,7 @@ export async function exportDirectory(
   config: Config,
   { out, signal, ...options }: DirectoryExportOptions,
 ): Promise<DirectoryExport> {
-  const { openChainReader } = await import('../chain/store/store.ts')
+  const { openChainReader } = await import('../chain/store/chainReader.ts')
   const { exportDirectory: writeFiles } = await import('../datadir/exportDirectory.ts')
   const identity = ownChain(config)
   if (identity === undefined) throw noGenesis(config)

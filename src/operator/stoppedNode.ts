@@ -26,7 +26,7 @@ import { startProgress } from '../telemetry/progress.ts'
 
 /** Writes blocks of a stopped node to a file. */
 export async function exportBlocks(config: Config, { out, from, to, signal }: ExportOptions): Promise<BlockRange> {
-  const { openChainReader } = await import('../chain/store/store.ts')
+  const { openChainReader } = await import('../chain/store/chainReader.ts')
   const { exportBlocks: writeBlockFile } = await import('../datadir/exportBlocks.ts')
   return withCheckedDatabase(config, { readOnly: true }, async (database, { chain: { genesisHash } }) => {
     const reader = openChainReader(database)
@@ -76,7 +76,7 @@ export async function importBlocks(config: Config, { place, signal }: ImportOpti
 export async function rollback(config: Config, { to, save, signal }: RollbackOptions): Promise<BlockRange> {
   const { checkRollback, rollback: undoBlocks } = await import('../datadir/rollback.ts')
   const { decidesAlone } = await import('../consensus/recovery.ts')
-  const { openChainReader } = await import('../chain/store/store.ts')
+  const { openChainReader } = await import('../chain/store/chainReader.ts')
   const { exportBlocks: writeBlockFile } = await import('../datadir/exportBlocks.ts')
   return withCheckedDatabase(config, {}, async (database, { chain: { genesisHash }, validatorKeys }) => {
     const from = checkRollback(database, to)

@@ -1,7 +1,7 @@
 import { createSegmentCache } from '../chain/segments/segments.ts'
 import { createBlockCache } from '../chain/store/blockCache.ts'
+import { openChainReader } from '../chain/store/chainReader.ts'
 import { type OlderBlock, type OlderBlocks, readOlderBlock, readValidatorsBelow } from '../chain/store/olderBlocks.ts'
-import { openChainReader } from '../chain/store/store.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'

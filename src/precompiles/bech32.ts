@@ -1,12 +1,12 @@
 import { bech32 as codec } from 'bech32'
-import { address, string } from '../modules/precompile/abi/types.ts'
+import { address, string } from '../modules/precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   defineFunction,
   lowAddress,
   revertWith,
   type TabledPrecompile,
-} from '../modules/precompile/dispatch.ts'
+} from '../modules/precompileFunctions/dispatch.ts'
 import {
   type Address,
   BECH32_ACCOUNT,

@@ -1,5 +1,5 @@
 import { type BlockCache, createBlockCache } from '../chain/store/blockCache.ts'
-import { type ChainReader, openChainReader } from '../chain/store/store.ts'
+import { type ChainReader, openChainReader } from '../chain/store/chainReader.ts'
 import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'

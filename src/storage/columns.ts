@@ -54,7 +54,7 @@ export const Column = {
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
    * receipts are retained; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
    * `restored` -> height and state root that a snapshot brought (src/datadir/restoreSnapshot.ts); `complete` -> lowest height whose validators
-   * are here too, where that is above `base` (src/chain/retention/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
+   * are here too, where that is above `base` (src/chain/retention/completeBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
    * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
    * (src/execution/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
    * `logTerm` (or `packedLogTerms`) and `eventTerm`, or no bytes where new ones are not (src/chain/indexes/indexCoverage.ts); `calls` -> the same for `callTerm`, absent

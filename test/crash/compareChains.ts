@@ -1,5 +1,5 @@
 import { encodeBlock } from '../../src/chain/comet/block.ts'
-import { type ChainReader, openChainReader } from '../../src/chain/store/store.ts'
+import { type ChainReader, openChainReader } from '../../src/chain/store/chainReader.ts'
 import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, trunc
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChainReader } from '../../src/chain/store/store.ts'
+import { openChainReader } from '../../src/chain/store/chainReader.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
 import { runs } from '../propertyRuns.ts'

@@ -1,4 +1,4 @@
-import { MESSAGES } from '../../src/modules/messages.ts'
+import { MESSAGES } from '../../src/modules/messageTable.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import { bytesKey } from '../../src/primitives/bytes.ts'
 import { QUERIES } from '../../src/rpc/cosmos/queries.ts'

@@ -1,4 +1,4 @@
-import { encodeValues, selectorOf } from '../../src/modules/precompile/abi/codec.ts'
+import { encodeValues, selectorOf } from '../../src/modules/precompileFunctions/abi/codec.ts'
 import { concatBytes } from '../../src/primitives/bytes.ts'
 import { BLOCK_ROWS } from './blockRows.ts'
 import { countedWorld, leastGas, noWork } from './countedWorld.ts'

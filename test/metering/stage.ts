@@ -1,6 +1,6 @@
 import { createGenesis } from '../../src/chain/genesis/createGenesis.ts'
 import { applyGenesis, genesisStateOf } from '../../src/execution/genesisBlock.ts'
-import { ANY_TYPES, MESSAGES } from '../../src/modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../src/modules/messageTable.ts'
 import { readNested, validateNested } from '../../src/modules/nestedMessages.ts'
 import { isSdkError } from '../../src/modules/sdkError.ts'
 import { ACCOUNT_KEY_TYPES, Ed25519PubKey } from '../../src/modules/tx/publicKey.ts'

@@ -14,7 +14,7 @@ import type { CommitVote, Misbehaviour, ModuleContext } from '../../src/modules/
 import { distributionInvariants } from '../../src/modules/distribution/invariants.ts'
 import { isCommitted } from '../../src/modules/evidence/evidence.ts'
 import { govInvariants } from '../../src/modules/gov/state.ts'
-import { MESSAGES } from '../../src/modules/messages.ts'
+import { MESSAGES } from '../../src/modules/messageTable.ts'
 import { readNested } from '../../src/modules/nestedMessages.ts'
 import { isSdkError } from '../../src/modules/sdkError.ts'
 import { slashingInvariants } from '../../src/modules/slashing/invariants.ts'

@@ -14,7 +14,7 @@ import {
   segmentsDirectory,
   verifySegmentFile,
 } from '../../storage/segmentFile.ts'
-import { ByteSink, ByteSource, ColumnError } from '../segments/columns.ts'
+import { ByteSink, ByteSource, ColumnError } from '../segments/packedColumns.ts'
 import { type HeightRange, rangeName } from '../segments/segments.ts'
 
 /*

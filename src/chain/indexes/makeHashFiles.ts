@@ -5,7 +5,7 @@ import { HASHES_EXTENSION, hasSegmentFile, removeSegmentFile, segmentFiles } fro
 import { entryHash } from '../block/entries.ts'
 import { heightsInSegments } from '../segments/moveBlocks.ts'
 import { BlockUnavailable, findSegment, type HeightRange } from '../segments/segments.ts'
-import { type ChainReader, openChainReader } from '../store/store.ts'
+import { type ChainReader, openChainReader } from '../store/chainReader.ts'
 import {
   FileHashes,
   HASHED,
@@ -17,7 +17,7 @@ import {
   SortedHashes,
   writeHashFile,
 } from './hashFile.ts'
-import { isListed, nextMerge, readAllHashFiles, readHashFiles, writeHashFiles } from './hashFiles.ts'
+import { isListed, nextMerge, readAllHashFiles, readHashFiles, writeHashFiles } from './hashFileList.ts'
 
 /*
  * Moves the hashes of blocks in segments into files (hashFile.ts), so that a crash between any two

@@ -3,7 +3,7 @@ import { heightBytes, readHeight } from '../../storage/columns.ts'
 import type { DatabaseReader } from '../../storage/database.ts'
 import { firstOfSegment, SEGMENT_BLOCKS } from '../segments/segments.ts'
 import { readTermHeights } from '../segments/segmentTerms.ts'
-import { findHashHeights } from './hashFiles.ts'
+import { findHashHeights } from './hashFileList.ts'
 
 /** The heights of one term in one segment, for a reader that comes back to them. */
 export interface TermMemo {

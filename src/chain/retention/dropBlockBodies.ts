@@ -6,7 +6,7 @@ import { encodeBlock } from '../comet/block.ts'
 import { envelopeKeys } from '../indexes/eventIndex.ts'
 import { MOST_DECODED_BYTES, readFilled, readMoved } from '../segments/moveBlocks.ts'
 import { findTerms, type ListedTerms } from '../segments/segmentTerms.ts'
-import { oldestBlockEntry, openChainReader } from '../store/store.ts'
+import { oldestBlockEntry, openChainReader } from '../store/chainReader.ts'
 import { deleteTermEntries, transactionKey } from '../store/writeBlock.ts'
 
 /**

@@ -5,7 +5,7 @@ import { MIN_UNPACKED_BLOCKS } from '../segments/moveBlocks.ts'
  * Decides how long a node needs the header, commit and validators of a block. A node that retains
  * all blocks retains these permanently. A node with BLOCK_HISTORY drops them when they are no
  * longer needed (src/chain/retention/dropHeaders.ts). A node that started from a snapshot fetches
- * the needed ones below its first block (src/chain/retention/missingBlocks.ts).
+ * the needed ones below its first block (src/chain/retention/completeBlocks.ts).
  */
 
 /** Retention settings that decide on headers. */

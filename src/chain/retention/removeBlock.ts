@@ -4,7 +4,7 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { KeyReader } from '../../storage/database.ts'
 import { NO_BLOCK_EVENTS } from '../block/entries.ts'
 import { envelopeKeys } from '../indexes/eventIndex.ts'
-import type { ChainReader } from '../store/store.ts'
+import type { ChainReader } from '../store/chainReader.ts'
 import { removeValidators } from '../store/validatorRecords.ts'
 import { consensusHashKey, deleteTermEntries, transactionKey, writeHeadRecord } from '../store/writeBlock.ts'
 

@@ -4,7 +4,7 @@ import type { DatabaseReader } from '../../storage/database.ts'
 import { GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
 import { decodeBlock, encodeBlock } from '../comet/block.ts'
-import { openChainReader } from '../store/store.ts'
+import { openChainReader } from '../store/chainReader.ts'
 import type { StoredBlock } from './blockFrame.ts'
 import { readFilled, readMoved } from './moveBlocks.ts'
 import {

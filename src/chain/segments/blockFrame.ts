@@ -26,7 +26,7 @@ import {
   NIL_BLOCK_ID,
 } from '../comet/types.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from '../store/storedResults.ts'
-import { ColumnError, type ColumnLayout, ColumnReader, ColumnWriter, type FieldCoder } from './columns.ts'
+import { ColumnError, type ColumnLayout, ColumnReader, ColumnWriter, type FieldCoder } from './packedColumns.ts'
 
 /** A block as LevelDB has it. */
 export interface StoredBlock {

@@ -18,7 +18,7 @@ import {
   TERMS_EXTENSION,
   verifySegmentFile,
 } from '../../storage/segmentFile.ts'
-import { ByteSink, ByteSource, ColumnError } from './columns.ts'
+import { ByteSink, ByteSource, ColumnError } from './packedColumns.ts'
 import { BlockUnavailable, firstOfSegment, type HeightRange, rangeName, SEGMENT_BLOCKS } from './segments.ts'
 
 /*

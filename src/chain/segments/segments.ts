@@ -21,7 +21,7 @@ import {
 import { encodeCommit } from '../comet/commit.ts'
 import type { Commit } from '../comet/types.ts'
 import { decodeFrame, decodeFrameTimes, encodeFrame, FRAME_BLOCKS, type StoredBlock } from './blockFrame.ts'
-import { ColumnError, NO_DICTIONARY } from './columns.ts'
+import { ColumnError, NO_DICTIONARY } from './packedColumns.ts'
 
 /*
  * Old blocks in files: 8,192 blocks per segment (src/storage/segmentFile.ts), in frames of at most

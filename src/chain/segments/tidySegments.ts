@@ -1,7 +1,7 @@
 import type { DatabaseReader } from '../../storage/database.ts'
 import { tidySegmentFiles } from '../../storage/segmentFile.ts'
 import { hashFileName } from '../indexes/hashFile.ts'
-import { readAllHashFiles } from '../indexes/hashFiles.ts'
+import { readAllHashFiles } from '../indexes/hashFileList.ts'
 import { listSegments, segmentName } from './segments.ts'
 import { listTerms, termsName } from './segmentTerms.ts'
 

@@ -8,8 +8,8 @@ import { decodeValidatorSet, encodeValidatorSet } from '../comet/lightBlock.ts'
 import { BLOCK_ID_FLAGS, type ValidatorSet } from '../comet/types.ts'
 import { validatorSetHash } from '../comet/validatorSet.ts'
 import { ConsensusDecodingError } from '../comet/wire.ts'
+import type { ChainReader } from './chainReader.ts'
 import { type BlockLink, type EncodedBlock, LinkError, linkBefore, readBodilessBlock } from './linkedBlocks.ts'
-import type { ChainReader } from './store.ts'
 
 /*
  * Old blocks without their transactions. A node that started from a snapshot fetches them from

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import type { MessageHandler } from '../../modules/message.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { MESSAGES } from '../../modules/messageTable.ts'
 import { Tx } from '../../modules/tx/types.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { ConfigError } from '../../config/configError.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { MESSAGES } from '../../modules/messageTable.ts'
 import { Tx, TxBody } from '../../modules/tx/types.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { Json } from '../../primitives/protoScalars.ts'

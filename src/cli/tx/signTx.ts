@@ -1,6 +1,6 @@
 import { evmChainIdOf } from '../../config/chainIds.ts'
 import { ConfigError } from '../../config/configError.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { MESSAGES } from '../../modules/messageTable.ts'
 import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
 import type { DecodedTransaction } from '../../modules/tx/nativeTransaction.ts'
 import { hasAddress, type MultisigKey, type PublicKey, publicKeyToAny } from '../../modules/tx/publicKey.ts'

@@ -4,7 +4,7 @@ import { createPartSet } from '../../chain/comet/partSet.ts'
 import type { BlockId } from '../../chain/comet/types.ts'
 import { validatorSetHash } from '../../chain/comet/validatorSet.ts'
 import { checkHashFile, type Hashed } from '../../chain/indexes/hashFile.ts'
-import { hashFilesKey, readAllHashFiles } from '../../chain/indexes/hashFiles.ts'
+import { hashFilesKey, readAllHashFiles } from '../../chain/indexes/hashFileList.ts'
 import { readFilled, readMoved } from '../../chain/segments/moveBlocks.ts'
 import {
   checkSegmentFile,
@@ -15,9 +15,9 @@ import {
   storedBlock,
 } from '../../chain/segments/segments.ts'
 import { checkTermsFile, listTerms, termsKey } from '../../chain/segments/segmentTerms.ts'
+import { type ChainReader, openChainReader } from '../../chain/store/chainReader.ts'
 import { areMendable, EVERYTHING, REPAIR_KEY, type RepairMarker, readRepairMarker } from '../../chain/store/mendable.ts'
 import { RECORD_INTERVAL } from '../../chain/store/rankRecord.ts'
-import { type ChainReader, openChainReader } from '../../chain/store/store.ts'
 import { readHeadRecord } from '../../chain/store/writeBlock.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES, equalBytes, keyBytes } from '../../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../../primitives/hash.ts'

@@ -1,6 +1,7 @@
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import { CALLS_KEY } from '../../chain/indexes/callIndex.ts'
 import { INDEXED_KEY, TERM_COLUMNS } from '../../chain/indexes/indexCoverage.ts'
+import { openChainReader } from '../../chain/store/chainReader.ts'
 import {
   HISTORY_COLUMNS,
   INDEX_COLUMNS,
@@ -9,7 +10,6 @@ import {
   STATE_COLUMNS,
   writeRepairMarker,
 } from '../../chain/store/mendable.ts'
-import { openChainReader } from '../../chain/store/store.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { encodeCount, nativePageKey, slotCountKey } from '../../state/flatState.ts'
 import { writeOldestHeight, writeStateHead } from '../../state/head.ts'

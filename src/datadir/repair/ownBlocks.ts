@@ -10,7 +10,7 @@ import {
   segmentName,
   segmentPath,
 } from '../../chain/segments/segments.ts'
-import { RESTORED_KEY } from '../../chain/store/store.ts'
+import { RESTORED_KEY } from '../../chain/store/chainReader.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../storage/columns.ts'
 import { Database, DatabaseError } from '../../storage/database.ts'

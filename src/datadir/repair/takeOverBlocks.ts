@@ -6,7 +6,7 @@ import type { ValidatorSet } from '../../chain/comet/types.ts'
 import { ConsensusDecodingError } from '../../chain/comet/wire.ts'
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import { completeHashFiles } from '../../chain/indexes/makeHashFiles.ts'
-import { readCompleteFrom } from '../../chain/retention/missingBlocks.ts'
+import { readCompleteFrom } from '../../chain/retention/completeBlocks.ts'
 import type { StoredBlock } from '../../chain/segments/blockFrame.ts'
 import { readFilled } from '../../chain/segments/moveBlocks.ts'
 import {
@@ -18,12 +18,12 @@ import {
   type SegmentCache,
   segmentName,
 } from '../../chain/segments/segments.ts'
+import { openChainReader, readBase } from '../../chain/store/chainReader.ts'
 import type { EncodedBlock } from '../../chain/store/linkedBlocks.ts'
 import { type OlderBlock, type VerifiedBlock, verifyOlderBlocks } from '../../chain/store/olderBlocks.ts'
-import { openChainReader, readBase } from '../../chain/store/store.ts'
 import { findSet } from '../../chain/store/validatorRecords.ts'
 import { type OlderBlockInFile, writeOlderBlocks, writeOlderSegment } from '../../chain/store/writeOlderBlocks.ts'
-import { type OlderBlocksTip, olderBlocksTip, tipBelow } from '../../execution/missingBlocks.ts'
+import { type OlderBlocksTip, olderBlocksTip, tipBelow } from '../../execution/backfillBlocks.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { WriteBatch } from '../../storage/batch.ts'
@@ -53,7 +53,7 @@ export interface TakenOver {
 /**
  * Adds the older blocks of the damaged database to one that was restored from a snapshot, from the snapshot's blocks downwards
  * to the first gap. It takes headers, commits and validators, as the backfill would fetch them from peers
- * (src/execution/missingBlocks.ts), with the same proof. Each block is the one that the block above it names, and its validators have
+ * (src/execution/backfillBlocks.ts), with the same proof. Each block is the one that the block above it names, and its validators have
  * the hash in its header. A whole file of old blocks becomes part of the new database by a link, when all its blocks are proved;
  * other blocks come from whatever can be read in LevelDB. The files keep the transactions of these blocks, but the node does not
  * serve them: the snapshot proves no results. May be called again when it was interrupted or killed.

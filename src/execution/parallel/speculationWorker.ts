@@ -1,5 +1,5 @@
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { Engine } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
 import type { Hash } from '../../primitives/hash.ts'

@@ -1,6 +1,6 @@
 import type { ConsensusBlock, ConsensusHeader } from '../../chain/comet/block.ts'
 import type { BlockId as ChainBlockId, Commit as ChainCommit, Vote as ChainVote } from '../../chain/comet/types.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import {
   any,

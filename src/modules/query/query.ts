@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
 import {

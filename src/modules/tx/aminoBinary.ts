@@ -17,7 +17,7 @@ import {
   isJsonObject,
   type MessageType,
 } from '../../primitives/protoSchema.ts'
-import { MESSAGES } from '../messages.ts'
+import { MESSAGES } from '../messageTable.ts'
 import { AMINO_TYPES, aminoFieldName, KEY_TYPES } from './aminoJson.ts'
 
 /*

@@ -16,7 +16,7 @@ import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSc
 import { formatTimestamp } from '../../primitives/timeText.ts'
 import { Coin } from '../coin.ts'
 import type { MessageTable } from '../message.ts'
-import { ANY_TYPES, type AnyType } from '../messages.ts'
+import { ANY_TYPES, type AnyType } from '../messageTable.ts'
 import {
   Ed25519PubKey,
   EthSecp256k1PubKey,

@@ -12,7 +12,7 @@ import { DecodingError } from '../../primitives/rlp.ts'
 import { DEFAULT_AUTH_PARAMS, MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
-import { MESSAGES } from '../messages.ts'
+import { MESSAGES } from '../messageTable.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { AMINO_TYPES } from './aminoJson.ts'
 import {

@@ -1,4 +1,4 @@
-import { openChainReader } from '../../chain/store/store.ts'
+import { openChainReader } from '../../chain/store/chainReader.ts'
 import { readHeadRecord } from '../../chain/store/writeBlock.ts'
 import type { Config } from '../../config/config.ts'
 import { BlockFileError } from '../../datadir/blockFile.ts'

@@ -1,5 +1,5 @@
 import { entryHash } from '../../chain/block/entries.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { eventsOfEntry } from '../../execution/entryEvents.ts'
 import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'

@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { MempoolPort } from '../../mempool/types.ts'
 import type { NetInfo } from '../../p2p/netInfo.ts'
 import type { ContextLease } from '../jsonrpc/runMethod.ts'

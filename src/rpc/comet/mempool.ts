@@ -1,5 +1,5 @@
 import type { StoredEntry } from '../../chain/block/entries.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { UnconfirmedTransactions } from '../../mempool/types.ts'
 import { bytesToUpperHex, EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { JsonObject } from '../format/json.ts'

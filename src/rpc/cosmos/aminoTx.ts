@@ -1,5 +1,5 @@
 import { Coin } from '../../modules/coin.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { MESSAGES } from '../../modules/messageTable.ts'
 import { aminoForm, aminoPrefix } from '../../modules/tx/aminoBinary.ts'
 import { anyToAmino, messageToAmino } from '../../modules/tx/aminoJson.ts'
 import { concatBytes, equalBytes } from '../../primitives/bytes.ts'

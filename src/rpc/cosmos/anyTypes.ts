@@ -1,6 +1,6 @@
 import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
 import { Equivocation } from '../../modules/evidence/types.ts'
-import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../modules/messageTable.ts'
 import { ACCOUNT_KEY_TYPES, Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/types.ts'
 import { VESTING_ACCOUNT_TYPES } from '../../modules/vesting/types.ts'

@@ -1,5 +1,5 @@
 import { entryHash, isNativeEntry, type NativeEvent } from '../../chain/block/entries.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { Tx } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToUpperHex, EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import { type EthereumHeader, ethereumBlockSize } from '../../chain/block/ethereumBlock.ts'
 import type { Receipt } from '../../chain/block/receipt.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { StateUnavailable } from '../../state/head.ts'
 import type { StateReader } from '../../state/reader.ts'

@@ -1,5 +1,5 @@
 import { ethereumBlockSize } from '../../chain/block/ethereumBlock.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { toQuantity } from '../../primitives/bytes.ts'
 import { formatBlock, formatHeader, formatPendingBlock } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'

@@ -4,7 +4,7 @@ import { orderedTrieRoot } from '../../chain/block/orderedTrieRoot.ts'
 import type { Receipt } from '../../chain/block/receipt.ts'
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
 import { recoverSender } from '../../chain/block/transactionSender.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT } from '../../primitives/hash.ts'
 

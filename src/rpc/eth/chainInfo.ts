@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import { type Hardfork, includesFork } from '../../chain/genesis/hardfork.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { standardPrecompiles } from '../../evm/precompileAddresses.ts'
 import { BEACON_ROOTS, HISTORY_STORAGE } from '../../evm/systemCalls.ts'
 import { bigIntToBytes, bytesToHex, toQuantity } from '../../primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import { blobBaseFee as blobBaseFeeOf } from '../../chain/block/baseFee.ts'
 import { forkAt } from '../../chain/genesis/chainConfig.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
 import { toQuantity } from '../../primitives/bytes.ts'
 import { toNullableQuantity } from '../format/json.ts'

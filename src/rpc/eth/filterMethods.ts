@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeTransaction } from '../../chain/block/transaction.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import { formatPendingTransaction } from '../format/transaction.ts'

@@ -1,5 +1,5 @@
 import type { Log } from '../../chain/block/receipt.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { BoundedCache } from '../../primitives/boundedCache.ts'
 
 /** A log, and its JSON text, which is made at most once. */

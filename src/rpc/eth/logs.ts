@@ -1,5 +1,5 @@
 import type { Log } from '../../chain/block/receipt.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { bytesKey, bytesToHex, toQuantity } from '../../primitives/bytes.ts'

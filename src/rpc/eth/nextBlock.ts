@@ -1,7 +1,7 @@
 import { nextBaseFee } from '../../chain/block/baseFee.ts'
 import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { type RunningParams, runningParams, seedAfter } from '../../execution/blockContext.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'

@@ -1,6 +1,6 @@
 import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { TransactionLocation } from '../../chain/store/hashLookups.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'

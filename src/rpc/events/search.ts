@@ -1,6 +1,6 @@
 import { entryHash, type NativeEvent } from '../../chain/block/entries.ts'
 import { ENVELOPE_HASH_KEY, type EventTerm } from '../../chain/indexes/eventIndex.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { eventsOfEntry } from '../../execution/entryEvents.ts'
 import { bytesToUpperHex, equalBytes, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'

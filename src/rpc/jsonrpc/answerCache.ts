@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { BoundedCache } from '../../primitives/boundedCache.ts'
 import type { ResultText } from './resultText.ts'
 

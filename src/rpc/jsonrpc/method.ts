@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import type { Engine } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'

@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 
 /*
  * Which calls run where. Decoding a whole block takes milliseconds, for which all other connections

@@ -1,5 +1,5 @@
 import { bloomBits, bloomMayContainAny, isEmptyBloom, type Log } from '../../chain/block/receipt.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import { readBlockLogs } from '../eth/logs.ts'
 import type { LogFilter } from '../params/logFilter.ts'

@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { formatReceipt } from '../format/receipt.ts'

@@ -1,5 +1,5 @@
 import { decodeTransaction } from '../../chain/block/transaction.ts'
-import type { ChainReader } from '../../chain/store/store.ts'
+import type { ChainReader } from '../../chain/store/chainReader.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'

@@ -1,6 +1,6 @@
 import type { OlderBlocks, OlderBlocksStart, VerifiedBlock } from '../../chain/store/olderBlocks.ts'
 import type { Misbehaviour, PeerId } from '../../consensus/transport.ts'
-import type { MissingBlocks } from '../../execution/missingBlocks.ts'
+import type { MissingBlocks } from '../../execution/backfillBlocks.ts'
 
 /** The network as the backfill uses it. A request rejects when the peer is gone, or does not answer in time. */
 interface BackfillNetwork {

@@ -1,4 +1,4 @@
-import { openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../src/chain/store/store.ts'
+import { openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../src/chain/store/chainReader.ts'
 import { writeUnrankedSet } from '../../../src/chain/store/validatorRecords.ts'
 import { putHashEntries, writeHeadRecord } from '../../../src/chain/store/writeBlock.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'

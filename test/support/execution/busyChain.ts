@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
-import { openChainReader } from '../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../src/chain/store/chainReader.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState } from '../../../src/consensus/consensusState.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'

@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { forEachLogEntry } from '../../../src/chain/indexes/logIndex.ts'
-import { openChainReader } from '../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../src/chain/store/chainReader.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { WriteBatch } from '../../../src/storage/batch.ts'
 import type { Database } from '../../../src/storage/database.ts'

@@ -4,7 +4,7 @@ import { delegationRewards } from '../../../src/modules/distribution/delegationR
 import { communityPool } from '../../../src/modules/distribution/feePool.ts'
 import { commissionOf, outstandingRewards } from '../../../src/modules/distribution/readRewards.ts'
 import { slashEvents } from '../../../src/modules/distribution/slashEvents.ts'
-import { MESSAGES } from '../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../src/modules/messageTable.ts'
 import { getInflation } from '../../../src/modules/mint/minter.ts'
 import {
   BONDED_POOL,

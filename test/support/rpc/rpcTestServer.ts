@@ -14,7 +14,7 @@ import {
   type RpcMethod,
   type SyncStatus,
 } from '../../../src/rpc/jsonrpc/method.ts'
-import { createSocketMethods, METHODS } from '../../../src/rpc/jsonrpc/methods.ts'
+import { createSocketMethods, METHODS } from '../../../src/rpc/jsonrpc/methodTable.ts'
 import { methodsOf } from '../../../src/rpc/jsonrpc/namespaces.ts'
 import { answerString } from '../../../src/rpc/jsonrpc/resultText.ts'
 import { type ShortCalls, serveViewCall, type ViewPool } from '../../../src/rpc/jsonrpc/runMethod.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { mayBePacked } from '../../../src/chain/indexes/logIndex.ts'
-import { openChainReader } from '../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../src/chain/store/chainReader.ts'
 import { checkRollback, rollback } from '../../../src/datadir/rollback.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'

@@ -7,7 +7,7 @@ import {
   evidenceSize,
 } from '../../../src/chain/comet/evidence.ts'
 import type { Evidence } from '../../../src/chain/comet/types.ts'
-import { writeOldestBlocks } from '../../../src/chain/store/store.ts'
+import { writeOldestBlocks } from '../../../src/chain/store/chainReader.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
 import {

@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { openChainReader } from '../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../src/chain/store/chainReader.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
 import { Database } from '../../../src/storage/database.ts'

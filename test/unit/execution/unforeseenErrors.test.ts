@@ -10,7 +10,7 @@ import { type BlockHooks, MODULE_HOOKS } from '../../../src/execution/blockHooks
 import type { UnforeseenReport } from '../../../src/execution/unforeseenError.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/modules/bank/precompile/nativeToken.ts'
-import { MESSAGES } from '../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../src/modules/messageTable.ts'
 import { moduleStoreKey } from '../../../src/modules/storeKey.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MsgExec } from '../../../src/modules/authz/types.ts'
 import { MsgVote } from '../../../src/modules/gov/types.ts'
-import { MESSAGES } from '../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../src/modules/messageTable.ts'
 import {
   nestedGas,
   nestedSigners,

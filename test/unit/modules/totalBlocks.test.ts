@@ -17,7 +17,7 @@ import {
   runningTally,
 } from '../../../src/modules/gov/state.ts'
 import { FAILED, MsgVote, PASSED, REJECTED, VOTING_PERIOD } from '../../../src/modules/gov/types.ts'
-import { MESSAGES } from '../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../src/modules/messageTable.ts'
 import { BONDED_POOL, FEE_COLLECTOR, MINT, NOT_BONDED_POOL } from '../../../src/modules/moduleAccounts.ts'
 import {
   flipMissed,

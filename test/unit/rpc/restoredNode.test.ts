@@ -21,7 +21,7 @@ import { answerRest, createRestRouter } from '../../../src/rpc/cosmos/rest/route
 import { transactionsWithoutResults } from '../../../src/rpc/eth/bodyWithoutResults.ts'
 import { OWN_SCOPE } from '../../../src/rpc/jsonrpc/callScope.ts'
 import type { RpcContext } from '../../../src/rpc/jsonrpc/method.ts'
-import { METHODS } from '../../../src/rpc/jsonrpc/methods.ts'
+import { METHODS } from '../../../src/rpc/jsonrpc/methodTable.ts'
 import { textOf } from '../../../src/rpc/jsonrpc/resultText.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/jsonrpc/runMethod.ts'
 import { makeSnapshot } from '../../../src/snapshot/makeSnapshot.ts'

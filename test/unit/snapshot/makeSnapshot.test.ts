@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeOldestBlocks } from '../../../src/chain/store/store.ts'
+import { writeOldestBlocks } from '../../../src/chain/store/chainReader.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { isUnfinished } from '../../../src/snapshot/makeSnapshot.ts'
 import { MANIFEST_NAME, readManifest, SnapshotError } from '../../../src/snapshot/manifest.ts'

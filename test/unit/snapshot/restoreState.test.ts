@@ -9,7 +9,7 @@ import { IncompleteStateError, StateRestore } from '../../../src/snapshot/restor
 import { readStateHead } from '../../../src/state/head.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from '../../../src/state/prepareChanges.ts'
 import { proofAt } from '../../../src/state/proof.ts'
-import { StateStore } from '../../../src/state/store.ts'
+import { StateStore } from '../../../src/state/stateStore.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import { Database, type WritableDatabase } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../../src/snapshot/sortedState.ts'
 import { slotCountKey } from '../../../src/state/flatState.ts'
 import { NATIVE_ACCOUNT } from '../../../src/state/prepareChanges.ts'
-import { StateStore } from '../../../src/state/store.ts'
+import { StateStore } from '../../../src/state/stateStore.ts'
 import { storageTrie, trieNodeKey } from '../../../src/state/trieNode.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'

@@ -1,6 +1,11 @@
 import { equalBytes } from '../../../primitives/bytes.ts'
-import { address, array, tuple, uint256 } from '../../precompile/abi/types.ts'
-import { createPrecompile, defineFunction, lowAddress, type TabledPrecompile } from '../../precompile/dispatch.ts'
+import { address, array, tuple, uint256 } from '../../precompileFunctions/abi/types.ts'
+import {
+  createPrecompile,
+  defineFunction,
+  lowAddress,
+  type TabledPrecompile,
+} from '../../precompileFunctions/dispatch.ts'
 import { getSupply } from '../ledger.ts'
 import { NATIVE_TOKEN_ADDRESS } from './nativeToken.ts'
 

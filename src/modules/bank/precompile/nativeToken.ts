@@ -10,15 +10,15 @@ import {
 } from '../../../primitives/bytes.ts'
 import { keccak256 } from '../../../primitives/hash.ts'
 import type { WorldState } from '../../../state/world.ts'
-import { defineError, defineEvents, encodePanic } from '../../precompile/abi/codec.ts'
-import { address, bool, string, uint8, uint256 } from '../../precompile/abi/types.ts'
+import { defineError, defineEvents, encodePanic } from '../../precompileFunctions/abi/codec.ts'
+import { address, bool, string, uint8, uint256 } from '../../precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   defineFunction,
   type FunctionContext,
   Revert,
   type TabledPrecompile,
-} from '../../precompile/dispatch.ts'
+} from '../../precompileFunctions/dispatch.ts'
 import { getSupply, transfer } from '../ledger.ts'
 import { isBlockedAddress } from '../send.ts'
 

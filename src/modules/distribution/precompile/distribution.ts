@@ -1,7 +1,7 @@
 import { type Address, BECH32_OPERATOR, parseAddress, toBech32 } from '../../../primitives/address.ts'
 import { acoinOf } from '../../coin.ts'
-import { defineEvents } from '../../precompile/abi/codec.ts'
-import { address, bool, string, uint32, uint256 } from '../../precompile/abi/types.ts'
+import { defineEvents } from '../../precompileFunctions/abi/codec.ts'
+import { address, bool, string, uint32, uint256 } from '../../precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   defineFunction,
@@ -11,7 +11,7 @@ import {
   type PrecompileFunction,
   revertWith,
   type TabledPrecompile,
-} from '../../precompile/dispatch.ts'
+} from '../../precompileFunctions/dispatch.ts'
 import {
   defineTransaction,
   moduleContext,
@@ -21,8 +21,8 @@ import {
   requireCaller,
   SUCCESS,
   WRITE_GAS,
-} from '../../precompile/nativeCall.ts'
-import { Coins, sortedCoins } from '../../precompile/types.ts'
+} from '../../precompileFunctions/nativeCall.ts'
+import { Coins, sortedCoins } from '../../precompileFunctions/types.ts'
 import { isSdkError } from '../../sdkError.ts'
 import { delegationsOf } from '../../staking/delegations.ts'
 import { STAKING_PARAMS } from '../../staking/params.ts'

@@ -1,16 +1,16 @@
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../../primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../../primitives/bytes.ts'
-import { address, array, string, tuple, uint64 } from '../../precompile/abi/types.ts'
+import { address, array, string, tuple, uint64 } from '../../precompileFunctions/abi/types.ts'
 import {
   defineFunction,
   type FunctionContext,
   isFailure,
   OUT_OF_GAS,
   type PrecompileFunction,
-} from '../../precompile/dispatch.ts'
-import { moduleContext, queryError, readOperator, refuseZero } from '../../precompile/nativeCall.ts'
-import { answerPage } from '../../precompile/page.ts'
-import { Dec, DecCoins, decCoinTuples, decTuple, PageRequest, PageResponse } from '../../precompile/types.ts'
+} from '../../precompileFunctions/dispatch.ts'
+import { moduleContext, queryError, readOperator, refuseZero } from '../../precompileFunctions/nativeCall.ts'
+import { answerPage } from '../../precompileFunctions/page.ts'
+import { Dec, DecCoins, decCoinTuples, decTuple, PageRequest, PageResponse } from '../../precompileFunctions/types.ts'
 import { isSdkError, type Outcome } from '../../sdkError.ts'
 import { delegationsOf } from '../../staking/delegations.ts'
 import { getValidator } from '../../staking/validators.ts'

@@ -1,9 +1,9 @@
 import { type Address, toBech32 } from '../../../primitives/address.ts'
 import { insufficientFunds } from '../../bank/send.ts'
 import { acoinOf } from '../../coin.ts'
-import { ANY_TYPES, MESSAGES } from '../../messages.ts'
-import { defineEvents } from '../../precompile/abi/codec.ts'
-import { address, bool, bytes, string, uint8, uint64 } from '../../precompile/abi/types.ts'
+import { ANY_TYPES, MESSAGES } from '../../messageTable.ts'
+import { defineEvents } from '../../precompileFunctions/abi/codec.ts'
+import { address, bool, bytes, string, uint8, uint64 } from '../../precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   type FunctionContext,
@@ -14,9 +14,9 @@ import {
   type PrecompileFunction,
   revertWith,
   type TabledPrecompile,
-} from '../../precompile/dispatch.ts'
-import { defineTransaction, requireActor, SUCCESS } from '../../precompile/nativeCall.ts'
-import { Coins, sortedCoins } from '../../precompile/types.ts'
+} from '../../precompileFunctions/dispatch.ts'
+import { defineTransaction, requireActor, SUCCESS } from '../../precompileFunctions/nativeCall.ts'
+import { Coins, sortedCoins } from '../../precompileFunctions/types.ts'
 import * as messages from '../types.ts'
 import { readProposalJson } from './proposalJson.ts'
 import { GOV_QUERIES } from './queries.ts'

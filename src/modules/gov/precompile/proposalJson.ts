@@ -2,7 +2,7 @@ import { parseBoundedJson } from '../../../primitives/boundedJson.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../../primitives/protoSchema.ts'
 import { type Coin, parseCoins } from '../../coin.ts'
-import { OUT_OF_GAS } from '../../precompile/dispatch.ts'
+import { OUT_OF_GAS } from '../../precompileFunctions/dispatch.ts'
 import { isSdkError, type Outcome, sdkError } from '../../sdkError.ts'
 
 /** Open brackets: no message that can be proposed has as many. */

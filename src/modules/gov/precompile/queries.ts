@@ -1,15 +1,15 @@
 import { type Address, parseAddress, toBech32 } from '../../../primitives/address.ts'
-import { address, array, string, uint32, uint64 } from '../../precompile/abi/types.ts'
+import { address, array, string, uint32, uint64 } from '../../precompileFunctions/abi/types.ts'
 import {
   defineFunction,
   type FunctionContext,
   type FunctionFailure,
   isFailure,
   type PrecompileFunction,
-} from '../../precompile/dispatch.ts'
-import { moduleContext, queryError } from '../../precompile/nativeCall.ts'
-import { answerPage, byAccount } from '../../precompile/page.ts'
-import { PageRequest, PageResponse } from '../../precompile/types.ts'
+} from '../../precompileFunctions/dispatch.ts'
+import { moduleContext, queryError } from '../../precompileFunctions/nativeCall.ts'
+import { answerPage, byAccount } from '../../precompileFunctions/page.ts'
+import { PageRequest, PageResponse } from '../../precompileFunctions/types.ts'
 import { GOV_PARAMS } from '../params.ts'
 import {
   depositsOf,

@@ -11,8 +11,8 @@ import {
   uint8,
   uint32,
   uint64,
-} from '../../precompile/abi/types.ts'
-import { Coins } from '../../precompile/types.ts'
+} from '../../precompileFunctions/abi/types.ts'
+import { Coins } from '../../precompileFunctions/types.ts'
 import type { Deposit, Params as GovParams, Proposal, TallyResult, Vote } from '../types.ts'
 
 /** Structs of contracts/IGov.sol. Times of proposals are seconds, periods of parameters nanoseconds, ratios decimals in text. */

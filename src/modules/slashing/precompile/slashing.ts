@@ -1,16 +1,22 @@
 import { BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress, toBech32 } from '../../../primitives/address.ts'
-import { defineEvents } from '../../precompile/abi/codec.ts'
-import { type AbiValue, address, array, bool, int64, tuple } from '../../precompile/abi/types.ts'
+import { defineEvents } from '../../precompileFunctions/abi/codec.ts'
+import { type AbiValue, address, array, bool, int64, tuple } from '../../precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   defineFunction,
   lowAddress,
   revertWith,
   type TabledPrecompile,
-} from '../../precompile/dispatch.ts'
-import { defineTransaction, moduleContext, queryError, requireCaller, SUCCESS } from '../../precompile/nativeCall.ts'
-import { answerPage } from '../../precompile/page.ts'
-import { Dec, decTuple, PageRequest, PageResponse } from '../../precompile/types.ts'
+} from '../../precompileFunctions/dispatch.ts'
+import {
+  defineTransaction,
+  moduleContext,
+  queryError,
+  requireCaller,
+  SUCCESS,
+} from '../../precompileFunctions/nativeCall.ts'
+import { answerPage } from '../../precompileFunctions/page.ts'
+import { Dec, decTuple, PageRequest, PageResponse } from '../../precompileFunctions/types.ts'
 import { MsgUnjail, MsgUnjailResponse } from '../messages.ts'
 import { SLASHING_PARAMS } from '../params.ts'
 import { signingInfo, signingInfos, type ValidatorSigningInfo } from '../signingInfo.ts'

@@ -2,7 +2,7 @@ import { type Address, BECH32_OPERATOR, toBech32 } from '../../../primitives/add
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { truncate } from '../../../primitives/decimal.ts'
 import { BASE_DENOM } from '../../coin.ts'
-import { type AbiValue, address, array, string, uint256 } from '../../precompile/abi/types.ts'
+import { type AbiValue, address, array, string, uint256 } from '../../precompileFunctions/abi/types.ts'
 import {
   defineFunction,
   type FunctionContext,
@@ -11,10 +11,10 @@ import {
   OUT_OF_GAS,
   type PrecompileFunction,
   revertWith,
-} from '../../precompile/dispatch.ts'
-import { queryError, readOperator, refuseZero } from '../../precompile/nativeCall.ts'
-import { addressInKey, answerPage, byAccount, isAddressesKey, readPage } from '../../precompile/page.ts'
-import { Coin, PageRequest, PageResponse } from '../../precompile/types.ts'
+} from '../../precompileFunctions/dispatch.ts'
+import { queryError, readOperator, refuseZero } from '../../precompileFunctions/nativeCall.ts'
+import { addressInKey, answerPage, byAccount, isAddressesKey, readPage } from '../../precompileFunctions/page.ts'
+import { Coin, PageRequest, PageResponse } from '../../precompileFunctions/types.ts'
 import { isSdkError } from '../../sdkError.ts'
 import { addressesKey } from '../../storeKey.ts'
 import { getDelegation } from '../delegations.ts'

@@ -1,8 +1,8 @@
 import { codeDelegationTarget } from '../../../evm/authorization.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../../primitives/address.ts'
 import { BASE_DENOM } from '../../coin.ts'
-import { defineEvents } from '../../precompile/abi/codec.ts'
-import { type AbiValues, address, bool, int64, int256, string, uint256 } from '../../precompile/abi/types.ts'
+import { defineEvents } from '../../precompileFunctions/abi/codec.ts'
+import { type AbiValues, address, bool, int64, int256, string, uint256 } from '../../precompileFunctions/abi/types.ts'
 import {
   createPrecompile,
   type FunctionContext,
@@ -13,7 +13,7 @@ import {
   type Revert,
   revertWith,
   type TabledPrecompile,
-} from '../../precompile/dispatch.ts'
+} from '../../precompileFunctions/dispatch.ts'
 import {
   defineTransaction,
   readMessageOperator,
@@ -21,7 +21,7 @@ import {
   requireActor,
   requireCaller,
   SUCCESS,
-} from '../../precompile/nativeCall.ts'
+} from '../../precompileFunctions/nativeCall.ts'
 import { sdkError } from '../../sdkError.ts'
 import { Ed25519PubKey } from '../../tx/publicKey.ts'
 import { getDelegation } from '../delegations.ts'

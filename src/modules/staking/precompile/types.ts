@@ -1,5 +1,15 @@
 import { toChecksumAddress } from '../../../primitives/address.ts'
-import { type AbiValue, array, bool, int64, string, tuple, uint8, uint64, uint256 } from '../../precompile/abi/types.ts'
+import {
+  type AbiValue,
+  array,
+  bool,
+  int64,
+  string,
+  tuple,
+  uint8,
+  uint64,
+  uint256,
+} from '../../precompileFunctions/abi/types.ts'
 import { BOND_STATUSES } from '../types.ts'
 import type { Validator } from '../validators.ts'
 

@@ -105,7 +105,7 @@ async function makeSegments(): Promise<void> {
   const { makeNextSegment } = await import('../../../chain/segments/moveBlocks.ts')
   const { makeNextHashFile } = await import('../../../chain/indexes/makeHashFiles.ts')
   const { makeNextBareSegment } = await import('../../../chain/segments/bareSegments.ts')
-  const { needsOlderBlocks } = await import('../../../chain/retention/missingBlocks.ts')
+  const { needsOlderBlocks } = await import('../../../chain/retention/completeBlocks.ts')
   const rules: MoveRules = { ...data.moveRules, expectsOlder: (db) => needsOlderBlocks(db, data.headers) }
   const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
   try {

@@ -25,7 +25,7 @@ import {
 } from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, timedOut } from '../../../rpc/jsonrpc/errors.ts'
 import type { MethodTable, RpcContext } from '../../../rpc/jsonrpc/method.ts'
-import { METHODS } from '../../../rpc/jsonrpc/methods.ts'
+import { METHODS } from '../../../rpc/jsonrpc/methodTable.ts'
 import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
 import { serveViewCall } from '../../../rpc/jsonrpc/runMethod.ts'

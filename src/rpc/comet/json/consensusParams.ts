@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../../../chain/genesis/chainConfig.ts'
-import type { ChainReader } from '../../../chain/store/store.ts'
+import type { ChainReader } from '../../../chain/store/chainReader.ts'
 import { runningParams } from '../../../execution/blockContext.ts'
 import type { NodeView } from '../../../state/view.ts'
 import type { JsonObject } from '../../format/json.ts'

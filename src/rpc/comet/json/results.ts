@@ -1,7 +1,7 @@
 import { entryHash, type NativeEvent, type StoredEntry } from '../../../chain/block/entries.ts'
 import { type MerkleProof, merkleProofs } from '../../../chain/comet/merkle.ts'
 import type { ValidatorSet } from '../../../chain/comet/types.ts'
-import type { ChainReader } from '../../../chain/store/store.ts'
+import type { ChainReader } from '../../../chain/store/chainReader.ts'
 import { eventsOfEntry } from '../../../execution/entryEvents.ts'
 import { Tx } from '../../../modules/tx/types.ts'
 import { bytesKey, bytesToUpperHex } from '../../../primitives/bytes.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiParameter, bytesToHex, getAddress, type Hex, hexToBytes } from 'viem'
-import type { AbiType } from '../../../../src/modules/precompile/abi/types.ts'
-import * as types from '../../../../src/modules/precompile/abi/types.ts'
+import type { AbiType } from '../../../../src/modules/precompileFunctions/abi/types.ts'
+import * as types from '../../../../src/modules/precompileFunctions/abi/types.ts'
 
 /** A type, as viem names it, with values and the forms that the two codecs have of one. */
 interface TypeCase {

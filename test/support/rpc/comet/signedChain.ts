@@ -15,7 +15,7 @@ import {
 } from '../../../../src/chain/comet/types.ts'
 import { createRankedSet, proposerAt } from '../../../../src/chain/comet/validatorSet.ts'
 import { voteSignBytes } from '../../../../src/chain/comet/vote.ts'
-import type { ChainReader } from '../../../../src/chain/store/store.ts'
+import type { ChainReader } from '../../../../src/chain/store/chainReader.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'

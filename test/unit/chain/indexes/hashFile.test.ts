@@ -15,7 +15,7 @@ import {
   SortedHashes,
   writeHashFile,
 } from '../../../../src/chain/indexes/hashFile.ts'
-import { findHashHeights, nextMerge, writeHashFiles } from '../../../../src/chain/indexes/hashFiles.ts'
+import { findHashHeights, nextMerge, writeHashFiles } from '../../../../src/chain/indexes/hashFileList.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { heightBytes } from '../../../../src/storage/columns.ts'

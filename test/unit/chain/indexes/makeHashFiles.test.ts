@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/block/entries.ts'
 import { ENVELOPE_HASH_KEY } from '../../../../src/chain/indexes/eventIndex.ts'
 import { hashFilePath } from '../../../../src/chain/indexes/hashFile.ts'
-import { readAllHashFiles, writeHashFiles } from '../../../../src/chain/indexes/hashFiles.ts'
+import { readAllHashFiles, writeHashFiles } from '../../../../src/chain/indexes/hashFileList.ts'
 import {
   completeHashFiles,
   makeNextHashFile,
@@ -22,7 +22,7 @@ import {
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
-import { type ChainReader, openChainReader, writeOldestBlocks } from '../../../../src/chain/store/store.ts'
+import { type ChainReader, openChainReader, writeOldestBlocks } from '../../../../src/chain/store/chainReader.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'

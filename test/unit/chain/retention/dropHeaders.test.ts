@@ -8,7 +8,7 @@ import type { HeaderRules } from '../../../../src/chain/retention/headerRetentio
 import { BlockUnavailable } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
 import { createBlockCache } from '../../../../src/chain/store/blockCache.ts'
-import { type ChainReader, openChainReader } from '../../../../src/chain/store/store.ts'
+import { type ChainReader, openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import { createPruner, pruneNow } from '../../../../src/execution/pruner.ts'
 import { databaseLightBlocks, type LightBlockReader } from '../../../../src/p2p/lightExchange.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'

@@ -26,7 +26,7 @@ import {
   encodeFrame,
   type StoredBlock,
 } from '../../../../src/chain/segments/blockFrame.ts'
-import { ByteSource, ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/columns.ts'
+import { ByteSource, ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/packedColumns.ts'
 import { encodeResults } from '../../../../src/chain/store/storedResults.ts'
 import { concatBytes, writeVarint } from '../../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256 } from '../../../../src/primitives/hash.ts'

@@ -12,7 +12,7 @@ import {
   readMoved,
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
-import { openChainReader } from '../../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'

@@ -15,13 +15,13 @@ import {
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
-import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/store/olderBlocks.ts'
 import {
   type ChainReader,
   openChainReader,
   RESTORED_KEY,
   writeOldestBlocks,
-} from '../../../../src/chain/store/store.ts'
+} from '../../../../src/chain/store/chainReader.ts'
+import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/store/olderBlocks.ts'
 import { writeUnrankedSet } from '../../../../src/chain/store/validatorRecords.ts'
 import { putBodyEntries, putHashEntries, writeHeadRecord } from '../../../../src/chain/store/writeBlock.ts'
 import { writeOlderBlocks } from '../../../../src/chain/store/writeOlderBlocks.ts'

@@ -13,7 +13,7 @@ import {
   writeSegment,
 } from '../../../../src/chain/segments/segments.ts'
 import { findTerms } from '../../../../src/chain/segments/segmentTerms.ts'
-import { openChainReader } from '../../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import { advanceState } from '../../../../src/consensus/consensusState.ts'
 import { gatherOwnBlocks } from '../../../../src/datadir/repair/ownBlocks.ts'
 import { type RebuildRequest, rebuildFromBlocks } from '../../../../src/datadir/repair/rebuildFromBlocks.ts'

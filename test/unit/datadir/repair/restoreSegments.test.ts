@@ -11,7 +11,7 @@ import {
   storedBlock,
   writeSegment,
 } from '../../../../src/chain/segments/segments.ts'
-import { openChainReader } from '../../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import { restoreSegment, segmentSources } from '../../../../src/datadir/repair/restoreSegments.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NO_BLOCK_EVENTS } from '../../../../src/chain/block/entries.ts'
 import { encodeBlock } from '../../../../src/chain/comet/block.ts'
-import { readCompleteFrom } from '../../../../src/chain/retention/missingBlocks.ts'
+import { readCompleteFrom } from '../../../../src/chain/retention/completeBlocks.ts'
 import { readFilled, readMoved } from '../../../../src/chain/segments/moveBlocks.ts'
 import {
   findSegment,
@@ -13,7 +13,7 @@ import {
   storedBlock,
   writeSegment,
 } from '../../../../src/chain/segments/segments.ts'
-import { openChainReader } from '../../../../src/chain/store/store.ts'
+import { openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import { writeBlock } from '../../../../src/chain/store/writeBlock.ts'
 import { reindex } from '../../../../src/datadir/reindex.ts'
 import { type TakeOverRequest, takeOverBlocks } from '../../../../src/datadir/repair/takeOverBlocks.ts'

@@ -21,7 +21,7 @@ import {
 } from '../../../../explorer/web/src/wallet/parameterChange.ts'
 import { distribution } from '../../../../src/modules/distribution/precompile/distribution.ts'
 import { governance } from '../../../../src/modules/gov/precompile/governance.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { staking } from '../../../../src/modules/staking/precompile/staking.ts'
 import { messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'

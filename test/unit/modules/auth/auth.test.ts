@@ -6,7 +6,7 @@ import { AuthMsgUpdateParams, AuthMsgUpdateParamsResponse } from '../../../../sr
 import { AUTH_PARAMS, AuthParams, DEFAULT_AUTH_PARAMS, initAuth } from '../../../../src/modules/auth/params.ts'
 import { getPublicKey, storePublicKey } from '../../../../src/modules/auth/publicKeys.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'

@@ -17,7 +17,7 @@ import {
 import { burnCoins, isBlockedAddress, mintCoins, sendCoins } from '../../../../src/modules/bank/send.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { BONDED_POOL, GOVERNANCE, MINT } from '../../../../src/modules/moduleAccounts.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { validateMessage } from '../../../../src/modules/tx/transactionDecoder.ts'

@@ -17,7 +17,7 @@ import {
 } from '../../../../src/modules/gov/types.ts'
 import { MsgSubmitProposalV1beta1, ParameterChangeProposal } from '../../../../src/modules/gov/typesV1beta1.ts'
 import type { MessageHandler, MessageTable } from '../../../../src/modules/message.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { GOV_DEPOSITS, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { sdkError } from '../../../../src/modules/sdkError.ts'
 import { MsgCancelUpgrade } from '../../../../src/modules/upgrade/messages.ts'

@@ -22,7 +22,7 @@ import {
   MsgVoteWeightedV1beta1,
   TextProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { GOV_DEPOSITS, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/messages.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'

@@ -14,7 +14,7 @@ import {
   MsgSubmitProposalV1beta1,
   ParameterChangeProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { MINT_PARAMS } from '../../../../src/modules/mint/params.ts'
 import type { ParamsStore } from '../../../../src/modules/params.ts'
 import { SLASHING_PARAMS } from '../../../../src/modules/slashing/params.ts'

@@ -19,7 +19,7 @@ import {
   type TallyResult,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { allDelegations, putDelegation } from '../../../../src/modules/staking/delegations.ts'
 import { beginRedelegate, delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'

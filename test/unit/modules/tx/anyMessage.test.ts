@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
 import { Ed25519PubKey, EthSecp256k1PubKey, LegacyAminoPubKey } from '../../../../src/modules/tx/publicKey.ts'

@@ -9,7 +9,7 @@ import {
   MsgSubmitProposalV1beta1,
   SoftwareUpgradeProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import {
   beginUpgrade,
   checkVersion,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { initBank } from '../../../../src/modules/bank/params.ts'
 import { mintCoins } from '../../../../src/modules/bank/send.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../src/modules/messageTable.ts'
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { validateMessage } from '../../../../src/modules/tx/transactionDecoder.ts'

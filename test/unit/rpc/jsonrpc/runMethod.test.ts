@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { bytesKey, bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { defineMethod, type RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
-import { METHODS } from '../../../../src/rpc/jsonrpc/methods.ts'
+import { METHODS } from '../../../../src/rpc/jsonrpc/methodTable.ts'
 import { serveViewCall } from '../../../../src/rpc/jsonrpc/runMethod.ts'
 import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
 import { createTestThread, type TestThread } from '../../../support/rpc/rpcTestServer.ts'

@@ -6,8 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { decodeBlock, encodeBlock } from '../../../../src/chain/comet/block.ts'
 import { decodeLightBlock, encodeValidatorSet } from '../../../../src/chain/comet/lightBlock.ts'
 import { createValidatorSet, validatorSetHash } from '../../../../src/chain/comet/validatorSet.ts'
+import { readCompleteFrom } from '../../../../src/chain/retention/completeBlocks.ts'
 import type { HeaderRules } from '../../../../src/chain/retention/headerRetention.ts'
-import { readCompleteFrom } from '../../../../src/chain/retention/missingBlocks.ts'
+import { type ChainReader, openChainReader } from '../../../../src/chain/store/chainReader.ts'
 import {
   type OlderBlocks,
   type OlderBlocksStart,
@@ -16,8 +17,7 @@ import {
   type VerifiedBlock,
   verifyOlderBlocks,
 } from '../../../../src/chain/store/olderBlocks.ts'
-import { type ChainReader, openChainReader } from '../../../../src/chain/store/store.ts'
-import { createBackfill, type MissingBlocks } from '../../../../src/execution/missingBlocks.ts'
+import { createBackfill, type MissingBlocks } from '../../../../src/execution/backfillBlocks.ts'
 import { databaseLightBlocks } from '../../../../src/p2p/lightExchange.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../../../src/primitives/bytes.ts'
 import { type Ed25519Key, ed25519Key } from '../../../../src/primitives/ed25519.ts'

@@ -1,6 +1,6 @@
 import { getAddress, type Hex, zeroAddress } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { WRITE_GAS } from '../../../../../src/modules/precompile/nativeCall.ts'
+import { WRITE_GAS } from '../../../../../src/modules/precompileFunctions/nativeCall.ts'
 import { STAKING_GAS } from '../../../../../src/modules/staking/messages.ts'
 import { getValidator } from '../../../../../src/modules/staking/validators.ts'
 import { hexToBytes } from '../../../../../src/primitives/bytes.ts'

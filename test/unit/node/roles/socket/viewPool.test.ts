@@ -3,7 +3,7 @@ import { type Authorization, buildTransaction } from '../../../../../src/chain/b
 import { authorizationHash } from '../../../../../src/evm/authorization.ts'
 import { MsgSend } from '../../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../../src/modules/coin.ts'
-import { MESSAGES } from '../../../../../src/modules/messages.ts'
+import { MESSAGES } from '../../../../../src/modules/messageTable.ts'
 import { createTransactionDecoder } from '../../../../../src/modules/tx/transactionDecoder.ts'
 import {
   createAuthorityRecovery,

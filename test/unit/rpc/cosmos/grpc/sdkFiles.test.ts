@@ -1,7 +1,7 @@
 import { create, createFileRegistry, type DescField } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
-import { ANY_TYPES, MESSAGES } from '../../../../../src/modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../../../../src/modules/messageTable.ts'
 import type { AnyMessageType } from '../../../../../src/primitives/protoScalars.ts'
 import { typesOfAny } from '../../../../../src/rpc/cosmos/anyTypes.ts'
 import { describeMethods } from '../../../../../src/rpc/cosmos/grpc/descriptors.ts'

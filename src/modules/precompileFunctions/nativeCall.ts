@@ -8,7 +8,7 @@ import {
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { MessageType } from '../../primitives/protoSchema.ts'
 import type { ModuleContext } from '../context.ts'
-import { MESSAGES } from '../messages.ts'
+import { MESSAGES } from '../messageTable.ts'
 import { isSdkError, SdkError, sdkError } from '../sdkError.ts'
 import { validateMessage } from '../tx/transactionDecoder.ts'
 import type { AbiFields, AbiValues } from './abi/types.ts'

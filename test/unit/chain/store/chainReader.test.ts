@@ -7,7 +7,7 @@ import { ethereumHeaderHash } from '../../../../src/chain/block/ethereumBlock.ts
 import { logsBloom } from '../../../../src/chain/block/receipt.ts'
 import { decodeTransaction } from '../../../../src/chain/block/transaction.ts'
 import { createBlockCache } from '../../../../src/chain/store/blockCache.ts'
-import { openChainReader, writeOldestBlocks } from '../../../../src/chain/store/store.ts'
+import { openChainReader, writeOldestBlocks } from '../../../../src/chain/store/chainReader.ts'
 import { writeBlock, writeHeadRecord } from '../../../../src/chain/store/writeBlock.ts'
 import { genesisHeader } from '../../../../src/execution/genesisBlock.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'

@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { toFunctionSelector, bytesToHex as viemHex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { compileContract } from '../../../../../contracts/compile.ts'
-import { decodeValues, encodeValues, selectorOf, signatureOf } from '../../../../../src/modules/precompile/abi/codec.ts'
+import {
+  decodeValues,
+  encodeValues,
+  selectorOf,
+  signatureOf,
+} from '../../../../../src/modules/precompileFunctions/abi/codec.ts'
 import {
   type AbiFields,
   address,
@@ -16,7 +21,7 @@ import {
   uint32,
   uint64,
   uint256,
-} from '../../../../../src/modules/precompile/abi/types.ts'
+} from '../../../../../src/modules/precompileFunctions/abi/types.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { runs } from '../../../../propertyRuns.ts'
 import { createMemoryChain } from '../../../../support/precompiles/memoryChain.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { bytesToHex, decodeAbiParameters, encodeAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { decodeValues, encodeValues } from '../../../../../src/modules/precompile/abi/codec.ts'
+import { decodeValues, encodeValues } from '../../../../../src/modules/precompileFunctions/abi/codec.ts'
 import { runs } from '../../../../propertyRuns.ts'
 import { anyType, toBytes } from '../../../../support/precompiles/abi/abiArbitrary.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeValues, encodeValues } from '../../../../../src/modules/precompile/abi/codec.ts'
+import { decodeValues, encodeValues } from '../../../../../src/modules/precompileFunctions/abi/codec.ts'
 import {
   array,
   bool,
@@ -9,7 +9,7 @@ import {
   tuple,
   uint8,
   uint256,
-} from '../../../../../src/modules/precompile/abi/types.ts'
+} from '../../../../../src/modules/precompileFunctions/abi/types.ts'
 import { bigIntToBytes, concatBytes } from '../../../../../src/primitives/bytes.ts'
 
 const words = (...values: readonly (bigint | number)[]) =>

@@ -1,7 +1,7 @@
 import { Column, columnKey, readHeight } from '../../storage/columns.ts'
 import type { DatabaseReader, KeyReader } from '../../storage/database.ts'
 import { lastOfSegment } from '../segments/segments.ts'
-import { type ChainReader, openChainReader, RESTORED_KEY, readBase } from '../store/store.ts'
+import { type ChainReader, openChainReader, RESTORED_KEY, readBase } from '../store/chainReader.ts'
 import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 
 /** Lowest height from which on the validators are there too, where that is above the base. */
