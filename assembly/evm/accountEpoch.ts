@@ -2,7 +2,7 @@
 
 export let accountEpoch: u32 = 1
 
-/** To be called when balances, codes or the existence of accounts may have changed in the world: their records must be read again. */
+/** To be called when balances, bytecode or the existence of accounts may have changed in the world: their records must be read again. */
 export function accountsChanged(): void {
   accountEpoch++
 }
