@@ -58,7 +58,7 @@ export async function writeOpeningBalances(
   return height
 }
 
-/** The oldest block after which the node knows the state: found by trying, because no method reports it for every kind of node. */
+/** Finds the oldest block whose state the node has. It tries blocks, because nodes have no method that reports this height. */
 export async function oldestStateHeight(node: Pick<NodeClient, 'rest'>, first: number, last: number): Promise<number> {
   let [low, high] = [first, last]
   while (low < high) {
